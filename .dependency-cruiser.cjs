@@ -63,7 +63,6 @@ const HOMES = {
   '@modelcontextprotocol/server': 'src/transport/mcp/',
   '@modelcontextprotocol/node': 'src/transport/mcp/',
   jose: 'src/auth/',
-  '@grpc/grpc-js': 'src/transport/(?:grpc|peer)/',
   '@bufbuild/protobuf': 'src/transport/grpc/',
 };
 
@@ -131,10 +130,10 @@ const forbidden = [
   },
   {
     name: 'transports-are-strangers',
-    comment: 'grpc, http, mcp, peer and queue do not import one another.',
+    comment: 'grpc, http, mcp and peer do not import one another. The protocol of gRPC is below grpc and peer.',
     severity: 'error',
     from: { path: '^src/transport/([^/]+)/' },
-    to: { path: '^src/transport/[^/]+/', pathNot: '^src/transport/$1/' },
+    to: { path: '^src/transport/[^/]+/', pathNot: ['^src/transport/$1/', '^src/transport/grpc/wire/'] },
   },
   {
     name: 'messages-of-grpc',

@@ -22,7 +22,6 @@
  */
 import { constants, type ServerOptions, type Settings } from 'node:http2';
 import type { Socket } from 'node:net';
-import { assert } from '#base';
 import type { FrameFloods } from './frame-floods.ts';
 import type { Hold, MemoryBudget } from './memory-budget.ts';
 
@@ -34,8 +33,8 @@ export interface OpeningOptions {
   readonly own: Settings;
   /** A client that has not acknowledged the settings by then is disconnected. */
   readonly withinMs: number;
-  /** Counts the bytes that arrive before the acknowledgement; absent: the limit is 4 KiB. */
-  readonly requests?: MemoryBudget;
+  /** Counts the bytes that arrive before the acknowledgement. */
+  readonly requests: MemoryBudget;
   /** Watches the connection from its handover on. The receiver counts the bytes of its requests there. */
   readonly floods: FrameFloods;
   /** The receiver reads the socket. Bytes that were read here are put back first. */
@@ -128,11 +127,7 @@ class Acknowledgement {
   #isPreface = true;
   /** Remaining bytes of a frame. */
   #left = 0;
-  #headerBytesLeft: number;
-
-  constructor(headerBytesMax: number) {
-    this.#headerBytesLeft = headerBytesMax;
-  }
+  #headerBytesLeft = HEADER_BYTES_MAX;
 
   take(piece: Buffer): Place {
     let at = 0;
@@ -177,13 +172,6 @@ export function http2Options(options: ServerOptions & { readonly settings: Setti
   return { maxHeaderListPairs: NO_BOUND, maxSessionInvalidFrames: INVALID_FRAMES_MAX, ...options };
 }
 
-/** Sets these options of a server of grpc-js, which does not offer them. */
-export function setHttp2Options(server: object, options: ServerOptions & { readonly settings: Settings }): void {
-  const known: unknown = Reflect.get(server, 'commonServerOptions');
-  assert(typeof known === 'object' && known !== null, 'grpc-js keeps options for node:http2');
-  Object.assign(known, http2Options(options));
-}
-
 /** Announces the settings of a connection, and waits until its client knows them. */
 export function announceSettings(options: OpeningOptions): void {
   new Opening(options).begin();
@@ -192,7 +180,7 @@ export function announceSettings(options: OpeningOptions): void {
 class Opening {
   readonly #options: OpeningOptions;
   #timer: NodeJS.Timeout | undefined;
-  readonly #acknowledgement: Acknowledgement;
+  readonly #acknowledgement = new Acknowledgement();
   readonly #onData = (piece: Buffer): void => this.#read(piece);
   #pieces: Buffer[] = [];
   #bytes = 0;
@@ -201,7 +189,6 @@ class Opening {
 
   constructor(options: OpeningOptions) {
     this.#options = options;
-    this.#acknowledgement = new Acknowledgement(options.requests === undefined ? UNCOUNTED_BYTES : HEADER_BYTES_MAX);
   }
 
   begin(): void {
@@ -226,7 +213,6 @@ class Opening {
   #hasRoom(): boolean {
     if (this.#bytes <= UNCOUNTED_BYTES) return true;
     const { requests, socket } = this.#options;
-    if (requests === undefined) return false;
     if (this.#hold !== undefined) return this.#hold.tryGrow(this.#bytes);
     const account = requests.of(socket);
     account.distrust();

@@ -6,9 +6,8 @@ import { countedHeader, type RateLimits } from '../rate-limits.ts';
 import { RELAYED } from '../relay.ts';
 import type { Dial } from '../secure.ts';
 import { EVENT_STORE } from './context.ts';
-import { Reply } from './relay-call.ts';
 import { RelayConnections } from './relay-connections.ts';
-import { FRAME_HEADER_BYTES } from './wire/framing.ts';
+import { Reply } from './wire/reply.ts';
 
 const ANSWER_MS = 5_000;
 
@@ -34,12 +33,10 @@ export class HolderLists {
       [RELAYED]: this.#name,
       ...countedHeader(this.#rateLimits),
     };
-    using reply = await Reply.begin(this.#connections, { holder, headers, message: NO_BYTES, signal: limit });
-    if (reply === undefined) return [];
-    const pieces: Buffer[] = [];
-    for await (const piece of reply.pieces()) pieces.push(piece);
-    if (reply.told()?.code !== 'OK') return [];
-    const message = Buffer.concat(pieces).subarray(FRAME_HEADER_BYTES);
+    const stream = await this.#connections.open(holder, headers, limit);
+    using reply = stream && new Reply(stream, NO_BYTES, limit);
+    const message = await reply?.message(Number.POSITIVE_INFINITY);
+    if (message === undefined) return [];
     return FetchCatalogReply.decode(message).databases.flatMap(descriptionOf);
   }
 

@@ -5,16 +5,11 @@
  * a stream that the other node has refused to begin can be told from one that broke (ADR 0044). The settings of the
  * other side are awaited because its kernel accepts connections also when its process does not run.
  */
-import {
-  type ClientHttp2Session,
-  type ClientHttp2Stream,
-  connect,
-  constants,
-  type OutgoingHttpHeaders,
-} from 'node:http2';
+import { type ClientHttp2Session, type ClientHttp2Stream, connect, type OutgoingHttpHeaders } from 'node:http2';
 import type { Holder } from '#service';
 import { Liveness } from '../liveness.ts';
 import type { Dial } from '../secure.ts';
+import { CALL_HEADERS } from './wire/reply.ts';
 
 /** Streams that may wait for the settings of the other side; afterwards those say how many a connection takes. */
 const STREAMS_BEFORE_SETTINGS = 100;
@@ -123,7 +118,7 @@ class Connection {
   }
 
   request(headers: OutgoingHttpHeaders): ClientHttp2Stream {
-    const stream = this.#session.request(headers, { endStream: false });
+    const stream = this.#session.request({ ...CALL_HEADERS, ...headers }, { endStream: false });
     const unwatch = this.#liveness.watch(() => this.destroy());
     this.#streamCount += 1;
     stream.once('response', () => this.#liveness.heard());
@@ -152,12 +147,4 @@ class Connection {
     if (!isThere) this.destroy();
     return isThere;
   }
-}
-
-/**
- * Drops what is unsent of the request as well: a stream that is only closed may outlive its connection (`PeerStream`).
- */
-export function cancelStream(stream: ClientHttp2Stream): void {
-  stream.close(constants.NGHTTP2_CANCEL);
-  stream.destroy();
 }

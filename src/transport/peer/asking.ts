@@ -2,53 +2,39 @@
  * Client of other nodes: joins a cluster, and queries which cluster a node belongs to. One connection for each
  * question.
  */
-import {
-  type ChannelCredentials,
-  Client,
-  type ClientOptions,
-  credentials,
-  Metadata,
-  type ServiceError,
-  status,
-} from '@grpc/grpc-js';
-import { type Address, DatabaseError, type ErrorCode, formatAddress } from '#base';
+import { connect, type OutgoingHttpHeaders } from 'node:http2';
+import type { Socket } from 'node:net';
+import type { SecureContext } from 'node:tls';
+import { type Address, DatabaseError, type ErrorCode, formatAddress, NO_BYTES } from '#base';
 import type { AdminReply, AdminRequest, Belonging, DialledAddress, JoinReply, JoinRequest, NoAnswer } from '#cluster';
 import { ADMIN_METHODS, readAdminReply, writeAdminRequest } from '../admin-messages.ts';
-import { replyOf } from './admin-methods.ts';
-import { endAfter, JOIN, NOTHING, PING, readPong, targetOf, writeNothing } from './exchange.ts';
+import { CALL_HEADERS, Reply } from '../grpc/wire/reply.ts';
+import type { GrpcStatusName } from '../grpc/wire/status.ts';
+import { dialWith } from '../secure.ts';
+import { JOIN, PING, readPong } from './exchange.ts';
 import { readJoinReply, writeJoinRequest } from './join-messages.ts';
-import { PeerCredentials } from './peer-credentials.ts';
-import type { PeerTls } from './peer-tls.ts';
+import { dialled, type PeerTls } from './peer-tls.ts';
 import { refusalAt } from './refusals.ts';
 
 /** The size of a description of many databases. */
 const REPLY_BYTES_MAX = 64 * 2 ** 20;
-const OPTIONS: ClientOptions = {
-  'grpc.max_receive_message_length': REPLY_BYTES_MAX,
-  'grpc.use_local_subchannel_pool': 1,
-  'grpc.enable_retries': 0,
-  'grpc.enable_http_proxy': 0,
-  'grpc.service_config_disable_resolution': 1,
-  'grpc.enable_channelz': 0,
-};
-/** The library's message when the question was not delivered; the last error in it is useful to an operator. */
-const NOT_CONNECTED = /^No connection established/;
-const LAST_ERROR = /Last error: (?:Error: )?(.+?)\. Resolution note/;
+const MALFORMED: AdminReply = { kind: 'later', reason: 'the answer is malformed' };
 
 /** A unary call. */
-interface Question<Request, Reply> {
+interface Question {
   readonly path: string;
-  readonly write: (request: Request) => Buffer;
-  readonly read: (bytes: Buffer) => Reply;
-  readonly request: Request;
+  readonly message: Uint8Array;
+  readonly metadata?: OutgoingHttpHeaders;
 }
 
-interface Answer<Reply> {
-  readonly reply: Reply | undefined;
-  readonly error: Pick<ServiceError, 'code' | 'details'> | null;
-  /** Why this side does not ask the node there. */
-  readonly refusal?: string;
-}
+type Answer =
+  | { readonly kind: 'message'; readonly message: Buffer }
+  /** `UNAVAILABLE` also when there was no answer in time. */
+  | { readonly kind: 'status'; readonly code: GrpcStatusName; readonly reason: string }
+  /** The connection ended before the other side spoke HTTP/2. */
+  | { readonly kind: 'unreached'; readonly reason: string; readonly failure: Error | undefined }
+  /** This side and the node there do not talk to each other, for a permanent reason. */
+  | { readonly kind: 'refused'; readonly reason: string };
 
 /** The reply is `later` when the node cannot be reached, or answers too late. */
 export async function askToJoin(
@@ -57,9 +43,8 @@ export async function askToJoin(
   timeoutMs: number,
   tls?: PeerTls,
 ): Promise<JoinReply> {
-  const question = { path: JOIN, write: writeJoinRequest, read: readJoinReply, request };
-  const { reply, error, refusal } = await ask(address, question, { timeoutMs, tls });
-  return reply ?? { kind: 'later', reason: refusal ?? error?.details ?? 'it has not answered' };
+  const answer = await ask(address, { path: JOIN, message: writeJoinRequest(request) }, timeoutMs, tls);
+  return answer.kind === 'message' ? readJoinReply(answer.message) : { kind: 'later', reason: answer.reason };
 }
 
 /** Sends an admin request to a node. The reply is `later` when it cannot be reached, or answers too late. */
@@ -69,12 +54,9 @@ export async function askAdmin(
   timeoutMs: number,
   tls?: PeerTls,
 ): Promise<AdminReply> {
-  const method = request.order.kind;
-  const read = (bytes: Buffer): AdminReply | undefined => readAdminReply(method, bytes);
-  const question = { path: ADMIN_METHODS[method], write: writeAdminRequest, read, request };
-  const { reply, error, refusal } = await ask(address, question, { timeoutMs, tls });
-  if (refusal === undefined) return replyOf(error, reply);
-  return { kind: 'faulty', code: 'refused', reason: `${formatAddress(address)}: ${refusal}` };
+  const answer = await ask(address, adminQuestion(request), timeoutMs, tls);
+  if (answer.kind !== 'refused') return replyIn(request, answer);
+  return { kind: 'faulty', code: 'refused', reason: `${formatAddress(address)}: ${answer.reason}` };
 }
 
 /** Credentials of a client at the gRPC port of a node. */
@@ -86,11 +68,11 @@ export interface ClientAccess {
 }
 
 /** Permanent refusals, which a retry does not change. */
-const DENIED: Readonly<Partial<Record<status, ErrorCode>>> = {
-  [status.UNAUTHENTICATED]: 'unauthenticated',
-  [status.PERMISSION_DENIED]: 'permission_denied',
-  [status.INVALID_ARGUMENT]: 'invalid_argument',
-  [status.UNIMPLEMENTED]: 'invalid_argument',
+const DENIED: Readonly<Partial<Record<GrpcStatusName, ErrorCode>>> = {
+  UNAUTHENTICATED: 'unauthenticated',
+  PERMISSION_DENIED: 'permission_denied',
+  INVALID_ARGUMENT: 'invalid_argument',
+  UNIMPLEMENTED: 'invalid_argument',
 };
 
 /**
@@ -103,22 +85,18 @@ export async function askAdminAsClient(
   request: AdminRequest,
   { timeoutMs, key, tls }: ClientAccess & { readonly timeoutMs: number },
 ): Promise<AdminReply> {
-  const method = request.order.kind;
-  const read = (bytes: Buffer): AdminReply | undefined => readAdminReply(method, bytes);
-  const question = { path: ADMIN_METHODS[method], write: writeAdminRequest, read, request };
-  const client = open(address, tls === undefined ? undefined : securedBy(tls));
-  if (client === undefined) return replyOf(NOWHERE, undefined);
-  const metadata = new Metadata();
-  if (key !== undefined) metadata.set('authorization', `Bearer ${key}`);
-  const { error, reply } = await put(client, question, { timeoutMs, metadata });
-  const code = error === null ? undefined : DENIED[error.code];
-  if (error !== null && code !== undefined) throw new DatabaseError(code, error.details);
-  return replyOf(error, reply);
+  const context = tls && contextOf(tls);
+  const dial = (): Socket => (context === undefined ? dialled(address) : dialWith(() => context)(address, 'h2'));
+  const metadata = key === undefined ? {} : { authorization: `Bearer ${key}` };
+  const answer = await put(address, dial, { ...adminQuestion(request), metadata }, timeoutMs);
+  const code = answer.kind === 'status' ? DENIED[answer.code] : undefined;
+  if (answer.kind === 'status' && code !== undefined) throw new DatabaseError(code, answer.reason);
+  return replyIn(request, answer);
 }
 
-function securedBy({ ca, key, cert }: NonNullable<ClientAccess['tls']>): ChannelCredentials {
+function contextOf(files: NonNullable<ClientAccess['tls']>): SecureContext {
   try {
-    return credentials.createSsl(ca ?? null, key ?? null, cert ?? null);
+    return process.getBuiltinModule('node:tls').createSecureContext(files);
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new DatabaseError('invalid_argument', `The files of TLS are of no use: ${why}`, { cause });
@@ -131,72 +109,80 @@ export async function askBelonging(
   timeoutMs: number,
   tls?: PeerTls,
 ): Promise<Belonging | NoAnswer> {
-  const question = { path: PING, write: writeNothing, read: readPong, request: NOTHING };
-  const { reply, error, refusal } = await ask(address, question, { timeoutMs, tls });
-  return reply ?? { kind: 'no-answer', reason: refusal ?? error?.details ?? 'it has not answered' };
+  const answer = await ask(address, { path: PING, message: NO_BYTES }, timeoutMs, tls);
+  return answer.kind === 'message' ? readPong(answer.message) : { kind: 'no-answer', reason: answer.reason };
 }
 
-interface Asking {
-  readonly timeoutMs: number;
-  readonly tls: PeerTls | undefined;
+function adminQuestion(request: AdminRequest): Question {
+  return { path: ADMIN_METHODS[request.order.kind], message: writeAdminRequest(request) };
+}
+
+/** The reply of a node, or the reason for its absence. */
+function replyIn({ order }: AdminRequest, answer: Answer): AdminReply {
+  if (answer.kind === 'message') return readAdminReply(order.kind, answer.message) ?? MALFORMED;
+  const { reason } = answer;
+  const code = answer.kind === 'status' ? answer.code : undefined;
+  if (code === 'NOT_FOUND') return { kind: 'faulty', code: 'not_found', reason };
+  if (code === 'FAILED_PRECONDITION') return { kind: 'faulty', code: 'failed_precondition', reason };
+  return { kind: 'later', reason };
 }
 
 /** Where TLS is preferred but the node has none, asks again without it. */
-async function ask<Request, Reply>(
+async function ask(
   address: DialledAddress,
-  question: Question<Request, Reply>,
-  { timeoutMs, tls }: Asking,
-): Promise<Answer<Reply>> {
-  if (tls === undefined || tls.isPlain(address)) return askOnce(address, question, { timeoutMs, tls: undefined });
-  const answer = await askOnce(address, question, { timeoutMs, tls });
-  const isPlain = answer.error !== null && answer.refusal === undefined && tls.isPlain(address);
-  return isPlain ? askOnce(address, question, { timeoutMs, tls: undefined }) : answer;
+  question: Question,
+  timeoutMs: number,
+  tls: PeerTls | undefined,
+): Promise<Answer> {
+  const isSecured = tls?.isPlain(address) === false;
+  const answer = await put(address, () => dialled(address, tls), question, timeoutMs);
+  if (answer.kind !== 'unreached') return answer;
+  const fault = answer.failure && tls?.refusalIn(answer.failure, address);
+  if (isSecured && tls.isPlain(address)) return ask(address, question, timeoutMs, tls);
+  const refusal = fault ?? (await refusalAt(address, tls));
+  return refusal === undefined ? answer : { kind: 'refused', reason: refusal };
 }
 
-async function askOnce<Request, Reply>(
-  address: DialledAddress,
-  question: Question<Request, Reply>,
-  { timeoutMs, tls }: Asking,
-): Promise<Answer<Reply>> {
-  const secured = tls && new PeerCredentials(tls, address);
-  const client = open(address, secured);
-  if (client === undefined) return { reply: undefined, error: NOWHERE };
-  const answer = await put(client, question, { timeoutMs, metadata: new Metadata() });
-  if (answer.error === null || !NOT_CONNECTED.test(answer.error.details)) return answer;
-  const failure = secured?.failure;
-  const refusal = failure === undefined ? await refusalAt(address, tls) : tls?.refusalIn(failure, address);
-  if (refusal !== undefined) return { ...answer, refusal };
-  const { code, details } = answer.error;
-  return { ...answer, error: { code, details: LAST_ERROR.exec(details)?.[1] ?? details } };
-}
-
-/** One call, after which the client is closed. */
-async function put<Request, Reply>(
-  client: Client,
-  { path, write, read, request }: Question<Request, Reply>,
-  { timeoutMs, metadata }: { readonly timeoutMs: number; readonly metadata: Metadata },
-): Promise<Answer<Reply>> {
-  const { promise, resolve } = Promise.withResolvers<Answer<Reply>>();
-  const call = client.makeUnaryRequest(path, write, read, request, metadata, (error, reply) => {
-    resolve({ reply, error: error && { code: error.code, details: reasonOf(error, timeoutMs) } });
-  });
-  endAfter(call, timeoutMs, promise);
-  const answer = await promise;
-  client.close();
-  return answer;
-}
-
-const NOWHERE = { code: status.UNAVAILABLE, details: 'no node can be dialled there' };
-
-function reasonOf(error: ServiceError, timeoutMs: number): string {
-  return error.code === status.CANCELLED ? `there was no answer within ${timeoutMs} ms` : error.details;
-}
-
-/** Undefined for an invalid address. */
-function open({ host, port, ip = host }: DialledAddress, secured: ChannelCredentials | undefined): Client | undefined {
+/** One call, on a connection of its own. */
+async function put(
+  address: Address,
+  dial: () => Socket,
+  { path, message, metadata }: Question,
+  timeoutMs: number,
+): Promise<Answer> {
+  let socket: Socket;
   try {
-    return new Client(targetOf({ host: ip, port }), secured ?? credentials.createInsecure(), OPTIONS);
+    socket = dial();
   } catch {
-    return undefined;
+    return unanswered('no node can be dialled there');
   }
+  let [isReached, failure]: [boolean, Error | undefined] = [false, undefined];
+  const origin = `${'encrypted' in socket ? 'https' : 'http'}://node`;
+  const session = connect(origin, { createConnection: () => socket, settings: { enablePush: false } });
+  session.once('remoteSettings', () => (isReached = true)).on('error', (error) => (failure = error));
+  // A deadline of gRPC depends on the wall clock, which may be set during the call; a timer uses the monotonic clock.
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(), timeoutMs);
+  const headers = { ...CALL_HEADERS, ...metadata, ':path': path, ':authority': formatAddress(address) };
+  using reply = new Reply(session.request(headers), message, late.signal);
+  const answer = await reply.message(REPLY_BYTES_MAX);
+  clearTimeout(timer);
+  session.destroy();
+  if (answer !== undefined) return { kind: 'message', message: answer };
+  const { status } = reply;
+  if (status !== undefined && status.code !== 'OK')
+    return { kind: 'status', code: status.code, reason: status.message };
+  if (late.signal.aborted) return unanswered(`there was no answer within ${timeoutMs} ms`);
+  if (isReached) return unanswered(status === undefined ? 'the connection has ended' : 'the answer is too long');
+  return { kind: 'unreached', reason: failure === undefined ? 'it closed the connection' : reasonOf(failure), failure };
+}
+
+function unanswered(reason: string): Answer {
+  return { kind: 'status', code: 'UNAVAILABLE', reason };
+}
+
+/** A name with several addresses has an error for each. */
+function reasonOf(failure: Error): string {
+  const last: unknown = failure instanceof AggregateError ? failure.errors.at(-1) : failure;
+  return last instanceof Error ? last.message : failure.message;
 }

@@ -2,7 +2,7 @@
  * Paths of cairn.peer.v1 (proto/cairn/peer/v1/peer.proto), and the messages of Ping; those of Join are in
  * join-messages.ts.
  */
-import { type Address, ByteWriter, formatAddress, ProtoReader, writeTextField, writeVarintField } from '#base';
+import { ByteWriter, ProtoReader, writeTextField, writeVarintField } from '#base';
 import type { Belonging } from '#cluster';
 
 export const PING = '/cairn.peer.v1.PeerExchange/Ping';
@@ -14,15 +14,6 @@ const TEXT = 2;
 /** More addresses than any node names. */
 const SEEDS_MAX = 1_000;
 
-/** Target for grpc-js: always an IP address or a name, never another scheme, however the host begins. */
-export function targetOf(address: Address): string {
-  return `dns:${formatAddress(address)}`;
-}
-
-/** The messages without fields. grpc-js treats undefined as no message. */
-export const NOTHING: Nothing = {};
-export const writeNothing = (): Buffer => Buffer.alloc(0);
-export const readNothing = (): Nothing => NOTHING;
 /** A PingReply: the cluster of the answering node, or its state when it belongs to none. */
 export function writePong(belonging: Belonging): Buffer {
   const writer = new ByteWriter();
@@ -53,14 +44,3 @@ export function readPong(message: Buffer): Belonging {
   if (clusterId !== '') return { kind: 'member', clusterId };
   return storeId === '' ? { kind: 'starting' } : { kind: 'new', storeId, mayFound, seeds };
 }
-
-/**
- * Cancels a call after the timeout. A deadline of gRPC depends on the wall clock, which may be set during the call; a
- * timer uses the monotonic clock.
- */
-export function endAfter(call: { cancel(): void }, timeoutMs: number, answered: Promise<unknown>): void {
-  const timer = setTimeout(() => call.cancel(), timeoutMs);
-  void answered.finally(() => clearTimeout(timer));
-}
-
-export type Nothing = Readonly<Record<string, never>>;

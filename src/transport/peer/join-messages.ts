@@ -78,7 +78,7 @@ export function writeJoinRequest({ clusterId, registration, release, run }: Join
 }
 
 /** Reads the ids in lowercase. The registering node checks the other fields. */
-export function readJoinRequest(message: Buffer): Result<JoinRequest, string> {
+export function readJoinRequest(message: Uint8Array): Result<JoinRequest, string> {
   const reader = new ProtoReader(message);
   const texts = new Map<number, string>();
   let [port, run] = [0, 0];

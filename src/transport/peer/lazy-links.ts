@@ -180,6 +180,7 @@ class LazyPeerLinks implements OpenPeerLinks, PeerPort {
     const served = new Served({
       belonging: () => this.#belonging,
       limits,
+      connectionsMax,
       onRefused,
       onLane: (connection, first) => this.#serveLane(connection, first),
       onJoin: (request, asker) => this.#join(request, asker),

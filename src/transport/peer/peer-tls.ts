@@ -89,13 +89,6 @@ export class PeerTls {
     return tls.connect({ socket, host, ...servername, ALPNProtocols: ['h2'], secureContext: this.#context });
   }
 
-  /** Dials for a lane. */
-  dial(target: DialledAddress): Socket {
-    const { host, port, ip = host } = target;
-    const socket = connect({ host: ip, port, noDelay: true });
-    return this.isPlain(target) ? socket : this.secured(socket, target.host);
-  }
-
   /** Tells whether the node there recently did not use TLS, and may do so. */
   isPlain(target: Address): boolean {
     return (this.#plainUntilMs.get(formatAddress(target)) ?? 0) > performance.now();
@@ -137,11 +130,19 @@ export function serverOptionsOf(tls: PeerTls): TlsOptions {
   return { ...options, pskCallback };
 }
 
+/** Dials a node, with TLS where it is used. Throws for an invalid address. */
+export function dialled(target: DialledAddress, tls?: PeerTls): Socket {
+  const { host, port, ip = host } = target;
+  if (host === '') throw new Error('there is no host');
+  const socket = connect({ host: ip, port, noDelay: true });
+  return tls === undefined || tls.isPlain(target) ? socket : tls.secured(socket, host);
+}
+
 /** The same environment, with secured connections. */
 export function securedWorld(world: LaneWorld, tls: PeerTls): LaneWorld {
   return {
     ...world,
-    connect: (target) => tls.dial(target),
+    connect: (target) => dialled(target, tls),
     refusalIn: (failure, target) => tls.refusalIn(failure, target),
   };
 }

@@ -2,19 +2,17 @@
  * Finds out why a node refuses questions. gRPC cannot transport the reason, but the port sends it to a lane. So the
  * node is dialled once more as a lane, only after a question that did not reach it.
  */
-import { connect } from 'node:net';
 import { concatBytes, NO_BYTES } from '#base';
 import type { DialledAddress } from '#cluster';
 import { answerLength, HELLO_BEGINS, readAnswer } from './lane-words.ts';
-import type { PeerTls } from './peer-tls.ts';
+import { dialled, type PeerTls } from './peer-tls.ts';
 
 /** Short, because a node refuses as soon as a connection has begun. */
 const ANSWER_MS = 1_000;
 
 /** Asks the node at an address why it refuses connections; undefined when no node answers or it refuses none. */
 export function refusalAt(address: DialledAddress, tls?: PeerTls): Promise<string | undefined> {
-  const { host, port, ip = host } = address;
-  const socket = tls?.dial(address) ?? connect({ host: ip, port, noDelay: true });
+  const socket = dialled(address, tls);
   return new Promise((resolve) => {
     let said: Uint8Array = NO_BYTES;
     const end = (refusal?: string): void => {

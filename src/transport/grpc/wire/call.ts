@@ -10,7 +10,7 @@
  * stops. A writer that waits for `drained` keeps at most one chunk of its own unsent (T4).
  */
 import type { X509Certificate } from 'node:crypto';
-import { assert, DatabaseError } from '#base';
+import { assert, DatabaseError, formatAddress } from '#base';
 import type { Account, Evict, Hold, MemoryBudget } from '../../memory-budget.ts';
 import type { Waiting, WorkQueue } from '../../work-queue.ts';
 import type { CallStream } from './call-stream.ts';
@@ -152,6 +152,12 @@ export class Call {
   /** Certificate that the client presented in the handshake. */
   get certificate(): X509Certificate | undefined {
     return certificateOf(this.#stream);
+  }
+
+  /** Address and port of the client; undefined when it has disconnected. */
+  get address(): string | undefined {
+    const { remoteAddress: host, remotePort: port } = this.#stream.session?.socket ?? {};
+    return host === undefined || port === undefined ? undefined : formatAddress({ host, port });
   }
 
   /** Compression of messages to this client; undefined: none. */

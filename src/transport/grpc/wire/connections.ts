@@ -56,7 +56,7 @@ export class Connections {
   constructor(options: ConnectionsOptions) {
     this.#options = options;
     this.#places = new ConnectionPlaces(options.connectionsMax, options.onDisplaced);
-    const accept = (socket: Socket): void => this.#accept(socket);
+    const accept = (socket: Socket): void => this.accept(socket);
     this.#server = options.secure?.createServer(accept) ?? createServer({ noDelay: true }, accept);
   }
 
@@ -97,7 +97,8 @@ export class Connections {
     for (const socket of this.#sockets) socket.destroy();
   }
 
-  #accept(socket: Socket): void {
+  /** Serves a connection, which another server may have accepted. */
+  accept(socket: Socket): void {
     let connection: ConnectionStreams | undefined;
     const end = (): void => {
       connection?.onEnd?.();

@@ -8,6 +8,7 @@
  * (frame-faults.ts).
  */
 import type { ServerOptions } from 'node:http2';
+import type { Socket } from 'node:net';
 import { assert, cannotListen, Slots } from '#base';
 import type { ByteBudgets } from '../../byte-budgets.ts';
 import type { Waiting as ConnectionWaiting } from '../../connection-places.ts';
@@ -223,6 +224,11 @@ export class WireServer {
     }
   }
 
+  /** Serves a connection that another server has accepted. */
+  accept(socket: Socket): void {
+    this.#connections.accept(socket);
+  }
+
   /** Closes the connection that has waited longest for a complete request; false: none waits. */
   makeRoom(): boolean {
     return this.#connections.makeRoom();
@@ -247,6 +253,13 @@ export class WireServer {
     await closed;
     this.#peers.close();
     for (const timer of timers) clearTimeout(timer);
+  }
+
+  /** Ends all connections at once. */
+  cut(): void {
+    this.#draining = true;
+    this.#connections.cut();
+    this.#peers.close();
   }
 
   /** Resolves when no call is in flight. */

@@ -124,15 +124,6 @@ describe('a stream', () => {
     expect(await askForCluster({ host: '127.0.0.1', port }, 5000)).toBe(CLUSTER);
   });
 
-  it('of HTTP/2 with a header that gRPC cannot parse is recorded, and nothing is written to stderr (O2)', async () => {
-    const south = await openSouth();
-    const header = Buffer.concat([Buffer.of(0, 1), Buffer.from('x'), Buffer.of(1, 0xe9)]);
-    const payload = Buffer.concat([grpcHeaders(PING), header]);
-    const head = frameOf({ type: 1, flags: 5, stream: 1, payload });
-    strangerAt(south, Buffer.concat([PREFACE, SETTINGS_FRAME, ACKNOWLEDGEMENT, head]));
-    await eventually(() => expect(south.observed.failed.received).toBe(1));
-  });
-
   it('is answered for any number of pings, with few answers', async () => {
     const south = await openSouth();
     const { socket, answer, ended } = strangerAt(south, hello());
@@ -234,7 +225,7 @@ describe('a stream', () => {
 
 describe('a connection of HTTP/2 to the peer port', () => {
   const STREAMS = 16;
-  const [PROTOCOL_ERROR, COMPRESSION_ERROR, ENHANCE_YOUR_CALM] = [1, 9, 11];
+  const [COMPRESSION_ERROR, ENHANCE_YOUR_CALM] = [9, 11];
   const head = (stream: number, payload: Buffer, flags = 4): Buffer => frameOf({ type: 1, flags, stream, payload });
 
   async function closed(frames: Frames): Promise<number | undefined> {
@@ -265,29 +256,17 @@ describe('a connection of HTTP/2 to the peer port', () => {
     expect(south.observed.drops).toEqual(['malformed']);
   });
 
-  const block = grpcHeadersWithTable(PING, Buffer.alloc(0));
-  it.each([
-    ['of any frames', frameOf({ type: 0xee, flags: 0, stream: 0, payload: Buffer.alloc(4_100) })],
-    ['of headers, and acknowledges then', Buffer.concat([head(1, block, 5), head(3, block, 5), ACKNOWLEDGEMENT])],
-  ])('is closed when it sends more than 4 KiB before it acknowledges the settings: %s', async (_what, early) => {
-    const frames = await dialFrames((await openSouth()).links.port);
-    frames.write(Buffer.concat([PREFACE, SETTINGS_FRAME, early]));
-    expect(await closed(frames)).toBe(ENHANCE_YOUR_CALM);
-  });
-
   it('is closed when it does not acknowledge the settings', async () => {
     const frames = await dialFrames((await openSouth({ silentMs: 50 })).links.port);
     frames.write(Buffer.concat([PREFACE, SETTINGS_FRAME, head(1, grpcHeaders(PING), 5)]));
     expect(await closed(frames)).toBeUndefined();
   });
 
-  it('receives its stream limit, and is closed when it exceeds it', async () => {
+  it('receives its stream limit', async () => {
     const frames = await openFrames((await openSouth()).links.port);
-    for (let place = 0; place <= STREAMS; place++) frames.write(head(2 * place + 1, grpcHeaders(PING)));
-    expect(await closed(frames)).toBe(PROTOCOL_ERROR);
-    expect(frames.settings.map(({ payload }) => payload)).toEqual([
-      Buffer.of(0, 1, 0, 0, 0, 0, 0, 3, 0, 0, 0, STREAMS),
-    ]);
+    stack.push(frames);
+    const limit = Buffer.of(0, 1, 0, 0, 0, 0, 0, 3, 0, 0, 0, STREAMS);
+    await eventually(() => expect(frames.settings.map(({ payload }) => payload)).toEqual([limit]));
   });
 });
 

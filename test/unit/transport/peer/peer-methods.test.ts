@@ -2,15 +2,14 @@
 // issued certificates.
 import { X509Certificate } from 'node:crypto';
 import { expect, it } from 'vitest';
-import { askerOf } from '../../../../src/transport/peer/admin-methods.ts';
+import { askerOf } from '../../../../src/transport/peer/peer-methods.ts';
 import { Authority } from '../../../support/certificates.ts';
 
 const AUTHORITY = new Authority();
 const ADDRESS = '127.0.0.1:4';
 
 function askedWith(cn: string | readonly string[]): ReturnType<typeof askerOf> {
-  const sslPeerCertificate = new X509Certificate(AUTHORITY.issue({ cn }).cert).toLegacyObject();
-  return askerOf({ getPeer: () => ADDRESS, getAuthContext: () => ({ sslPeerCertificate }) });
+  return askerOf({ address: ADDRESS, certificate: new X509Certificate(AUTHORITY.issue({ cn }).cert) });
 }
 
 it('a client is named by all common names of its certificate', () => {
@@ -19,5 +18,5 @@ it('a client is named by all common names of its certificate', () => {
 });
 
 it('a client without a certificate is named by its address', () => {
-  expect(askerOf({ getPeer: () => ADDRESS, getAuthContext: () => ({}) })).toEqual({ address: ADDRESS });
+  expect(askerOf({ address: ADDRESS, certificate: undefined })).toEqual({ address: ADDRESS });
 });

@@ -1,0 +1,64 @@
+/** The gRPC methods of the peer port: cairn.peer.v1 and cairn.admin.v1. */
+import type { Administer, Asker, Belonging, JoinReply, JoinRequest } from '#cluster';
+import { ADMIN_METHODS, isAdminMethod, readAdminRequest, statusOfRefusal, writeAdminReply } from '../admin-messages.ts';
+import type { Call } from '../grpc/wire/call.ts';
+import { frame } from '../grpc/wire/framing.ts';
+import type { UnaryMethod } from '../grpc/wire/method.ts';
+import type { CallStatus } from '../grpc/wire/status.ts';
+import { JOIN, PING, writePong } from './exchange.ts';
+import { readJoinRequest, writeJoinReply } from './join-messages.ts';
+
+export interface PeerMethodsOptions {
+  readonly belonging: () => Belonging;
+  /** A store asks to be registered, or a node announces its address; its cluster is this one, if it has one. */
+  readonly onJoin: (request: JoinRequest, asker: Asker) => Promise<JoinReply>;
+  /** An operator sends an admin request. */
+  readonly onAdmin: Administer;
+}
+
+type Answer = (message: Uint8Array, asker: Asker) => Promise<Uint8Array | CallStatus>;
+
+const IS_NEW = 'the node belongs to no cluster itself yet';
+
+export function peerMethods(options: PeerMethodsOptions): readonly UnaryMethod[] {
+  const { belonging, onAdmin } = options;
+  return [
+    method(PING, async () => writePong(belonging())),
+    method(JOIN, async (message, asker) => writeJoinReply(await join(options, message, asker))),
+    ...Object.entries(ADMIN_METHODS).flatMap(([name, path]) => {
+      if (!isAdminMethod(name)) return [];
+      return method(path, async (message, asker) => {
+        const request = readAdminRequest(name, message);
+        if (typeof request === 'string') return { code: 'INVALID_ARGUMENT', message: request };
+        const reply = await onAdmin(request, asker);
+        return 'reason' in reply ? { code: statusOfRefusal(reply), message: reply.reason } : writeAdminReply(reply);
+      });
+    }),
+  ];
+}
+
+async function join({ belonging, onJoin }: PeerMethodsOptions, message: Uint8Array, asker: Asker): Promise<JoinReply> {
+  const request = readJoinRequest(message);
+  if (request.kind === 'failure') return { kind: 'refused', reason: request.reason };
+  const own = belonging();
+  if (own.kind !== 'member') return { kind: 'later', reason: own.kind === 'new' ? IS_NEW : 'the node is starting' };
+  const { clusterId } = request.value;
+  if (clusterId === undefined || clusterId === own.clusterId) return onJoin(request.value, asker);
+  return { kind: 'later', reason: `it belongs to the cluster ${own.clusterId}, and not to ${clusterId}` };
+}
+
+function method(path: string, answer: Answer): UnaryMethod {
+  const [, service = '', name = ''] = path.split('/');
+  const handle = async (call: Call, message: Uint8Array): Promise<void> => {
+    const answered = await answer(message, askerOf(call));
+    if (answered instanceof Uint8Array) call.reply(frame(answered));
+    else call.finish(answered);
+  };
+  return { kind: 'unary', service, name, handle };
+}
+
+/** A certificate may have several common names, which Node gives as a list; all are named. */
+export function askerOf({ address = 'unknown', certificate }: Pick<Call, 'address' | 'certificate'>): Asker {
+  const name: string | readonly string[] | undefined = certificate?.toLegacyObject().subject.CN;
+  return name === undefined ? { address } : { address, certificate: [name].flat().join(', ') };
+}
