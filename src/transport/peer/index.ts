@@ -32,8 +32,8 @@
 
 export type { ClientAccess } from './asking.ts';
 export { askAdmin, askAdminAsClient, askBelonging, askForCluster, askToJoin, refusalAt } from './lazy-asking.ts';
-export { openPeerLinks, openPeerPort } from './lazy-links.ts';
 export type { PeerLimits } from './limits.ts';
+export { openPeerLinks, openPeerPort } from './peer-port.ts';
 export {
   type PeerCertificates,
   type PeerSecret,
