@@ -137,9 +137,9 @@ const forbidden = [
   },
   {
     name: 'messages-of-grpc',
-    comment: 'Only grpc and the admin API use the generated messages; others have the types of model and service.',
+    comment: 'Only gRPC and the admin API use the generated messages; others have the types of model and service.',
     severity: 'error',
-    from: { path: '^src/', pathNot: '^src/transport/(?:grpc/|(?:admin-messages|request-reader)[.]ts$)' },
+    from: { path: '^src/', pathNot: '^src/transport/(?:grpc/|peer/|(?:admin-messages|request-reader)[.]ts$)' },
     to: { path: '^proto/' },
   },
   {

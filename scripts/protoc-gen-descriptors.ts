@@ -66,7 +66,12 @@ const OWN_READERS: Readonly<Record<string, readonly [name: string, type: string]
 /** Requests that are read by hand, for speed (src/transport/grpc/transact-request.ts, event-requests.ts). */
 const BY_HAND = ['TransactRequest', 'QueryEventsRequest', 'ScanDatabaseLogRequest', 'SubscribeEventsRequest'];
 
-const sources = contents(fieldsOf(readFileSync(0)), REQUEST_PROTO_FILE);
+/** Requests between nodes: clients do not see them, and later releases may have fields that are unknown here. */
+const OF_PEERS = 'cairn/peer/';
+
+const sources = contents(fieldsOf(readFileSync(0)), REQUEST_PROTO_FILE).filter(
+  (bytes) => !nameOf(bytes).startsWith(OF_PEERS),
+);
 respond({ 'descriptors.ts': sourceOf(sources.map(readFile)), 'requests.ts': requestsSource(sources) });
 
 function readFile(bytes: Uint8Array): FileDescriptor {

@@ -197,7 +197,8 @@ class Opening {
     // Any error closes it.
     socket.on('error', IGNORE);
     socket.once('close', () => this.#letGo());
-    socket.on('data', this.#onData);
+    // It is paused when its first bytes were read before.
+    socket.on('data', this.#onData).resume();
     socket.write(announcement(streams));
   }
 

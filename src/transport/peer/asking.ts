@@ -11,8 +11,7 @@ import { ADMIN_METHODS, readAdminReply, writeAdminRequest } from '../admin-messa
 import { CALL_HEADERS, Reply } from '../grpc/wire/reply.ts';
 import type { GrpcStatusName } from '../grpc/wire/status.ts';
 import { dialWith } from '../secure.ts';
-import { JOIN, PING, readPong } from './exchange.ts';
-import { readJoinReply, writeJoinRequest } from './join-messages.ts';
+import { JOIN, PING, readJoinReply, readPong, writeJoinRequest } from './peer-messages.ts';
 import { dialled, type PeerTls } from './peer-tls.ts';
 import { refusalAt } from './refusals.ts';
 

@@ -5,8 +5,7 @@ import type { Call } from '../grpc/wire/call.ts';
 import { frame } from '../grpc/wire/framing.ts';
 import type { UnaryMethod } from '../grpc/wire/method.ts';
 import type { CallStatus } from '../grpc/wire/status.ts';
-import { JOIN, PING, writePong } from './exchange.ts';
-import { readJoinRequest, writeJoinReply } from './join-messages.ts';
+import { JOIN, PING, readJoinRequest, writeJoinReply, writePong } from './peer-messages.ts';
 
 export interface PeerMethodsOptions {
   readonly belonging: () => Belonging;

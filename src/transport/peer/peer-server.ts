@@ -96,7 +96,6 @@ export class PeerServer {
       connection.pause();
       connection.unshift(first);
       this.#server.accept(connection);
-      connection.resume();
     });
   }
 

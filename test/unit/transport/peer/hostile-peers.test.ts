@@ -5,7 +5,6 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { LEVELS } from '#base';
 import { type FrameFault, type FrameHeader, type JoinRequest, LANES } from '#cluster';
 import { askForCluster, askToJoin, type PeerLimits } from '#transport/peer';
-import { PING } from '../../../../src/transport/peer/exchange.ts';
 import {
   HERE,
   type Hello,
@@ -15,6 +14,7 @@ import {
   writeAnswer,
   writeHello,
 } from '../../../../src/transport/peer/lane-words.ts';
+import { PING } from '../../../../src/transport/peer/peer-messages.ts';
 import { eventually } from '../../../support/eventually.ts';
 import {
   ACKNOWLEDGEMENT,

@@ -9,7 +9,7 @@ import {
   readJoinRequest,
   writeJoinReply,
   writeJoinRequest,
-} from '../../../../src/transport/peer/join-messages.ts';
+} from '../../../../src/transport/peer/peer-messages.ts';
 import { CLUSTER, placeOf } from '../../../support/peer-nodes.ts';
 
 const REQUEST: JoinRequest = {
@@ -64,7 +64,7 @@ describe('a JoinRequest', () => {
   });
 
   it('that is not UTF-8 is rejected', () => {
-    const bytes = writeJoinRequest(REQUEST);
+    const bytes = Buffer.from(writeJoinRequest(REQUEST));
     bytes[bytes.indexOf('cairn-2')] = 0xff;
     expect(readJoinRequest(bytes)).toEqual({ kind: 'failure', reason: 'the request is malformed' });
   });
@@ -88,7 +88,7 @@ it.each<[string, JoinReply]>([
   ['joined', JOINED],
   ['elsewhere', { kind: 'elsewhere', leader: { host: '::1', port: 5 } }],
   ['later', { kind: 'later', reason: 'no leader' }],
-  ['refused', { kind: 'refused', reason: '' }],
+  ['refused', { kind: 'refused', reason: 'its name is taken' }],
   ['removed', { kind: 'removed', node: toNodeId(2 ** 32 - 1) }],
 ])('a JoinReply %s is decoded as it was encoded', (_name, reply) => {
   expect(readJoinReply(writeJoinReply(reply))).toEqual(reply);
