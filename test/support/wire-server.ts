@@ -4,12 +4,8 @@
 import { type ByteBudgets, createByteBudgets } from '../../src/transport/byte-budgets.ts';
 import { statusOfFrame } from '../../src/transport/grpc/frame-status.ts';
 import type { Method } from '../../src/transport/grpc/wire/method.ts';
-import {
-  type Refusals,
-  type WireLimits,
-  WireServer,
-  type WireServerParts,
-} from '../../src/transport/grpc/wire/server.ts';
+import type { Refusals, WireLimits } from '../../src/transport/grpc/wire/parts.ts';
+import { WireServer, type WireServerParts } from '../../src/transport/grpc/wire/server.ts';
 import { ManualTime } from './budget-time.ts';
 
 export interface WireFixture extends AsyncDisposable {

@@ -1,6 +1,6 @@
 /** Reports connections that were ended because of their input, in a metric and in the log. */
 import type { Logger, Metrics } from '#observability';
-import type { EndedConnection, EndReason } from './wire/peer-streams.ts';
+import type { EndedConnection, EndReason } from './wire/parts.ts';
 
 /** Each connection has a log line; the lines of a crowd are limited to this number a minute. */
 const LINES_MAX = 10;

@@ -22,7 +22,7 @@ import { isGuarded } from './context.ts';
 import { statusOfError } from './error-status.ts';
 import type { Call } from './wire/call.ts';
 import type { Method } from './wire/method.ts';
-import type { Opening } from './wire/peer-streams.ts';
+import type { Opening } from './wire/parts.ts';
 import type { CallStatus } from './wire/status.ts';
 
 type Methods = ReadonlyMap<string, Method>;

@@ -27,7 +27,8 @@ import { stateChangeMethods } from './state-changes.ts';
 import { stateViewMethods } from './state-views.ts';
 import { transactionMethods } from './transactions.ts';
 import type { Method } from './wire/method.ts';
-import { type Refusals, type WireLimits, WireServer } from './wire/server.ts';
+import type { Refusals, WireLimits } from './wire/parts.ts';
+import { WireServer } from './wire/server.ts';
 import type { CallStatus } from './wire/status.ts';
 
 /** Refusals of the server itself, before an operation. */

@@ -3,7 +3,7 @@ import { DatabaseError } from '#base';
 import { RETRY_AFTER_MS } from '../byte-budgets.ts';
 import { statusOfError } from './error-status.ts';
 import type { CallKind } from './wire/method-traits.ts';
-import type { Refusals } from './wire/server.ts';
+import type { Refusals } from './wire/parts.ts';
 
 interface Words {
   readonly reason: string;

@@ -11,13 +11,14 @@
  */
 import type { X509Certificate } from 'node:crypto';
 import { assert, DatabaseError, formatAddress } from '#base';
-import type { Account, Evict, Hold, MemoryBudget } from '../../memory-budget.ts';
+import type { Account, Evict, Hold } from '../../memory-budget.ts';
 import type { Waiting, WorkQueue } from '../../work-queue.ts';
 import type { CallStream } from './call-stream.ts';
 import { certificateOf } from './client-certificate.ts';
 import { PIECE_BYTES } from './framing.ts';
 import type { CallTrace, MethodMeter, MethodTraits } from './method-traits.ts';
 import type { Packer } from './packing.ts';
+import type { WireParts } from './parts.ts';
 import type { PeerStream, Room } from './peer-stream.ts';
 import type { RepeatedHeaders } from './repeated-headers.ts';
 import type { Place } from './shares.ts';
@@ -28,24 +29,15 @@ export interface CallParts {
   readonly stream: CallStream;
   readonly method: MethodTraits;
   readonly meter: MethodMeter;
-  /** Absent when the client had disconnected before its call began. */
-  readonly peer: PeerStream | undefined;
+  readonly peer: PeerStream;
   readonly shared: SharedParts;
 }
 
 /** Parts that all calls of a server share. */
-export interface SharedParts {
-  /** Bytes of replies that were not sent yet. */
-  readonly unsent: MemoryBudget;
-  /** Bytes of small replies that were not sent yet. */
-  readonly small: MemoryBudget;
+export interface SharedParts extends WireParts {
   readonly slices: WorkQueue;
   /** Undefined: replies are not compressed. */
   readonly packer: Packer | undefined;
-  /** The status for a reply without room. */
-  readonly noRoom: CallStatus;
-  /** Adapts trailers to the authority of the request; undefined: all clients get the same. */
-  readonly trailersFor: (<T extends Fields>(authority: string | undefined, trailers: T) => T) | undefined;
   readonly onEnded: (call: Call) => void;
 }
 
@@ -86,7 +78,7 @@ export class Call {
   trace: CallTrace | undefined;
   readonly #stream: CallStream;
   readonly #meter: MethodMeter;
-  readonly #peer: PeerStream | undefined;
+  readonly #peer: PeerStream;
   readonly #shared: SharedParts;
   readonly #startedAt = performance.now();
   #begun = false;
@@ -162,7 +154,7 @@ export class Call {
 
   /** Compression of messages to this client; undefined: none. */
   get encoding(): string | undefined {
-    return this.#shared.packer?.encodingFor(this.#peer?.accepted);
+    return this.#shared.packer?.encodingFor(this.#peer.accepted);
   }
 
   /** Time until its deadline; undefined when it has none. */
@@ -216,7 +208,7 @@ export class Call {
     this.#begun = true;
     // A thread holds the bytes until it has finished, even if the call ends.
     const rooms = this.#replyRooms;
-    for (const room of rooms) this.#peer?.withhold(room);
+    for (const room of rooms) this.#peer.withhold(room);
     const packed = await packing;
     // The timer of a passed deadline answers, if it has not yet.
     if (this.#ended || this.isLate) {
@@ -243,7 +235,7 @@ export class Call {
     }
     const told = trailers && this.#told(trailers);
     this.#stream.reply(framed, { headers, trailers: told, encoding }, (restBytes) => {
-      this.#peer?.moved();
+      this.#peer.moved();
       for (const hold of holds) {
         if (restBytes === 0) hold.taken();
         else hold.moved();
@@ -260,7 +252,7 @@ export class Call {
     const room = this.#roomFor(bytes - this.#roomBytes, this.method.mustAnswer === true && isRepeat !== true);
     if (room === undefined) {
       if (this.method.mustAnswer === true) this.cut();
-      else this.finish(this.#shared.noRoom);
+      else this.finish(this.#shared.refusals.noRoom);
       return false;
     }
     this.#replyRooms.push(room);
@@ -311,24 +303,23 @@ export class Call {
 
   /** Account of its connection in the budget for unsent bytes. */
   account(): Account {
-    return this.#shared.unsent.of(this.#connection);
+    return this.#shared.unsent.of(this.#peer.connection);
   }
 
   /** Undefined, or a promise of the turn of its connection to read a slice of this size. */
   turn(bytes: number): Promise<void> | undefined {
-    return this.#shared.slices.slice(this.#connection, bytes, this.signal);
+    return this.#shared.slices.slice(this.#peer.connection, bytes, this.signal);
   }
 
   /** Holds room until everything was sent, or the client has disconnected. */
   keep(room: Room): void {
-    if (this.#peer === undefined) room.release();
-    else this.#peer.keep(room);
+    this.#peer.keep(room);
   }
 
   /** Ends the call at once, without its unsent output: for a reader that does not read. */
   cut(): void {
     if (!this.#ended) this.#end('RESOURCE_EXHAUSTED');
-    this.#peer?.reset();
+    this.#peer.reset();
   }
 
   /** Resolves when all output was sent, or the call has ended. One waiter at a time. */
@@ -371,17 +362,13 @@ export class Call {
 
   /** Room among the small replies. */
   #share(bytes: number, evict: Evict = NOTHING): Hold | undefined {
-    return this.#shared.small.of(this.#connection).tryTake(bytes, evict);
-  }
-
-  get #connection(): object {
-    return this.#peer?.connection ?? this;
+    return this.#shared.small.of(this.#peer.connection).tryTake(bytes, evict);
   }
 
   #sent(hold: Hold | undefined): void {
     if (hold !== undefined) {
       hold.taken();
-      this.#peer?.left(hold);
+      this.#peer.left(hold);
     }
     this.#unsent -= 1;
     if (this.#unsent === 0) this.#onDrained?.();
@@ -411,7 +398,7 @@ export class Call {
     this.#expected?.release();
     this.#abort?.abort(callEnded(code));
     this.#onDrained?.();
-    this.#peer?.ended();
+    this.#peer.ended();
     this.#meter.ended(code, (performance.now() - this.#startedAt) / 1000);
     this.trace?.ended(code);
     this.#shared.onEnded(this);

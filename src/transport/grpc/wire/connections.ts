@@ -5,33 +5,36 @@
  */
 import { performServerHandshake, type ServerHttp2Session, type ServerOptions } from 'node:http2';
 import { createServer, type Server, type Socket } from 'node:net';
-import { ConnectionPlaces, type Waiting } from '../../connection-places.ts';
+import { ConnectionPlaces } from '../../connection-places.ts';
 import type { FrameFloods } from '../../frame-floods.ts';
 import { type HeldPort, listenOptions } from '../../held-port.ts';
-import type { MemoryBudget } from '../../memory-budget.ts';
-import { announceSettings, NO_HPACK_TABLE } from '../../opening.ts';
-import type { SecurePorts } from '../../secure.ts';
+import { announceSettings, http2Options, NO_BOUND, NO_HPACK_TABLE } from '../../opening.ts';
+import type { WireParts } from './parts.ts';
 import { type ReadingTurns, readHandleOf } from './reading-turns.ts';
 import { ConnectionStreams } from './stream-limits.ts';
 
+/** Parts of the server around its connections. */
 export interface ConnectionsOptions {
-  /** Streams of a connection at a time. */
-  readonly streams: number;
-  readonly connectionsMax: number;
-  /** A connection was closed for a new one. */
-  readonly onDisplaced: (waiting: Waiting) => void;
-  /** A client that has not acknowledged settings by then is disconnected. */
-  readonly openingMs: number;
-  readonly requests: MemoryBudget;
-  readonly reading: ReadingTurns;
+  readonly turns: ReadingTurns;
   readonly floods: FrameFloods;
-  readonly http2: ServerOptions;
-  readonly pingEveryMs: number;
-  readonly pingTimeoutMs: number;
   readonly onSession: (session: ServerHttp2Session, socket: Socket, streams: ConnectionStreams) => void;
-  /** Absent: there is no TLS. */
-  readonly secure?: SecurePorts | undefined;
 }
+
+/** node:http2 refuses streams of a connection beyond it; its default of 10 MB is a handful of large transactions. */
+const SESSION_MEMORY_MB = 256;
+
+/**
+ * T12 bounds the streams that a client may cancel. nghttp2's own bound is 33 a second, which clients exceed when their
+ * deadlines pass.
+ */
+const HTTP2_OPTIONS: ServerOptions = http2Options({
+  maxSessionMemory: SESSION_MEMORY_MB,
+  maxSendHeaderBlockLength: Number.MAX_SAFE_INTEGER,
+  streamResetBurst: NO_BOUND,
+  streamResetRate: NO_BOUND,
+  maxSessionRejectedStreams: 10_000,
+  settings: NO_HPACK_TABLE,
+});
 
 /** Where to listen. */
 export interface ListenPlace {
@@ -43,6 +46,7 @@ export interface ListenPlace {
 }
 
 export class Connections {
+  readonly #parts: WireParts;
   readonly #options: ConnectionsOptions;
   readonly #server: Server;
   /** All open connections, including those without a stream. */
@@ -53,11 +57,13 @@ export class Connections {
   readonly #places: ConnectionPlaces;
   #isClosing = false;
 
-  constructor(options: ConnectionsOptions) {
+  constructor(parts: WireParts, options: ConnectionsOptions) {
+    const { limits, secure, onDisplaced } = parts;
+    this.#parts = parts;
     this.#options = options;
-    this.#places = new ConnectionPlaces(options.connectionsMax, options.onDisplaced);
+    this.#places = new ConnectionPlaces(limits.connectionsMax, (waiting) => onDisplaced?.(waiting));
     const accept = (socket: Socket): void => this.accept(socket);
-    this.#server = options.secure?.createServer(accept) ?? createServer({ noDelay: true }, accept);
+    this.#server = secure?.createServer(accept) ?? createServer({ noDelay: true }, accept);
   }
 
   /** Binds and returns the port; rejects with the error of the system. */
@@ -110,7 +116,9 @@ export class Connections {
       return;
     }
     socket.once('close', () => place.leave());
-    const { streams, openingMs: withinMs, requests, reading, floods } = this.#options;
+    const { requests, limits } = this.#parts;
+    const { streamsPerConnectionMax: streams, openingMs: withinMs } = limits;
+    const { turns, floods } = this.#options;
     this.#sockets.add(socket);
     this.#opening.add(socket);
     socket.once('close', () => {
@@ -120,8 +128,8 @@ export class Connections {
     const opened = (): void => {
       this.#opening.delete(socket);
       const handle = readHandleOf(socket);
-      reading.opened(handle);
-      socket.once('close', () => reading.closed(handle));
+      turns.opened(handle);
+      socket.once('close', () => turns.closed(handle));
       place.waits('idle');
       connection = new ConnectionStreams(streams, place);
       this.#begin(socket, connection);
@@ -135,20 +143,19 @@ export class Connections {
   }
 
   #begin(socket: Socket, streams: ConnectionStreams): void {
-    const { http2, onSession } = this.#options;
-    const session = performServerHandshake(socket, http2);
+    const session = performServerHandshake(socket, HTTP2_OPTIONS);
     this.#sessions.add(session);
     this.#keepAlive(session);
     session.once('close', () => this.#sessions.delete(session));
     // A session with an error is closed.
     session.on('error', () => undefined);
-    onSession(session, socket, streams);
+    this.#options.onSession(session, socket, streams);
     if (this.#isClosing) session.close();
   }
 
   /** Pings at intervals, one ping at a time, and destroys a session that does not answer. */
   #keepAlive(session: ServerHttp2Session): void {
-    const { pingEveryMs, pingTimeoutMs } = this.#options;
+    const { pingEveryMs, pingTimeoutMs } = this.#parts.limits;
     let late: NodeJS.Timeout | undefined;
     const pinging = setInterval(() => {
       // A ping of a destroyed session throws, and its 'close' event comes later.

@@ -11,30 +11,19 @@
 import { constants, type OutgoingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import { Readable } from 'node:stream';
 import type { RequestBytes } from '../../frame-floods.ts';
-import type { Hold, MemoryBudget } from '../../memory-budget.ts';
+import type { Hold } from '../../memory-budget.ts';
 import type { CallStream } from './call-stream.ts';
 import { type FrameFault, isPacking, type Packing } from './frame-faults.ts';
 import { type FrameRules, FrameWalk } from './frame-walk.ts';
+import type { WireParts } from './parts.ts';
 import { type CallStatus, headersOf } from './status.ts';
 import type { ConnectionStreams } from './stream-limits.ts';
 
-export interface PeerStreamOptions {
-  /** Bytes of requests that arrive or are handled. */
-  readonly requests: MemoryBudget;
-  /** Time for a message to arrive completely. */
-  readonly receiveMs: number;
-  /** Time after its end for a reply to be accepted by the client. */
-  readonly lingerMs: number;
+export interface PeerStreamEvents {
   /** The request for a method that takes one message has arrived. */
   readonly onRequest: (request: CallStream, peer: PeerStream) => void;
   /** Ends the connection of a stream that has brought too many small pieces. */
   readonly onCrumbs: (stream: ServerHttp2Stream) => void;
-  /** Called for every stream that is refused or reset because there is no room. */
-  readonly onRefused: () => void;
-  /** Status of a request that is malformed before its message is read. */
-  readonly answerTo: (fault: FrameFault) => CallStatus;
-  /** Status of a request for the rest of which there is no room. */
-  readonly noRoom: CallStatus;
 }
 
 /**
@@ -65,7 +54,7 @@ function slim(piece: Buffer): Buffer {
 
 const IGNORE = (): void => undefined;
 
-export interface PeerStreamParts {
+export interface PeerStreamParts extends PeerStreamEvents {
   readonly streams: ConnectionStreams;
   /** Request bytes received on the connection of the stream. */
   readonly requests: RequestBytes;
@@ -80,7 +69,8 @@ export interface PeerStreamParts {
 /** One stream. */
 export class PeerStream {
   readonly #stream: ServerHttp2Stream;
-  readonly #options: PeerStreamOptions;
+  readonly #server: WireParts;
+  readonly #events: PeerStreamEvents;
   readonly #streams: ConnectionStreams;
   readonly #requests: RequestBytes;
   /** Memory that is released with the stream. */
@@ -100,12 +90,13 @@ export class PeerStream {
   /** Deadline of the current phase; Infinity while a handler works. */
   #dueMs: number;
 
-  constructor(stream: ServerHttp2Stream, options: PeerStreamOptions, parts: PeerStreamParts) {
+  constructor(stream: ServerHttp2Stream, server: WireParts, parts: PeerStreamParts) {
     const { rules, own } = parts;
+    this.#server = server;
+    this.#events = parts;
     this.#streams = parts.streams;
     this.#requests = parts.requests;
     this.#stream = stream;
-    this.#options = options;
     this.#frames = new FrameWalk(rules);
     this.#encoding = rules.encoding;
     this.messageBytesMax = rules.bytesMax;
@@ -113,7 +104,7 @@ export class PeerStream {
     this.#open = parts.open;
     this.#open?.watch();
     this.#own = own;
-    this.#dueMs = performance.now() + options.receiveMs;
+    this.#dueMs = performance.now() + server.limits.receiveMs;
     this.#read(own);
   }
 
@@ -134,12 +125,18 @@ export class PeerStream {
   refuse(fault: FrameFault): void {
     if (this.isGone) return;
     if (this.#stream.headersSent) {
-      this.#own.listener?.faulted(this.#options.answerTo(fault));
+      this.#own.listener?.faulted(this.#answerTo(fault));
       return;
     }
-    const headers = headersOf(this.#options.answerTo(fault));
+    const headers = headersOf(this.#answerTo(fault));
     if (fault.isForeign === true) headers[':status'] = constants.HTTP_STATUS_UNSUPPORTED_MEDIA_TYPE;
     this.#close(headers);
+  }
+
+  #answerTo(fault: FrameFault): CallStatus {
+    const { onRefused, refusals } = this.#server;
+    onRefused(fault.code === 'too_large' ? 'too_large' : 'malformed');
+    return refusals.malformed(fault);
   }
 
   /** Answers and closes a stream of which nothing was read. */
@@ -202,7 +199,7 @@ export class PeerStream {
   ended(): void {
     this.#request?.release();
     this.#open?.watch();
-    this.#dueMs = performance.now() + this.#options.lingerMs;
+    this.#dueMs = performance.now() + this.#server.limits.lingerMs;
   }
 
   /** Resets the stream, which gRPC clients report as RESOURCE_EXHAUSTED, and drops everything that is unsent. */
@@ -224,9 +221,9 @@ export class PeerStream {
    * incomplete then, so nothing was tried.
    */
   evict(): void {
-    this.#options.onRefused();
+    this.#server.onRefused('overload');
     if (this.isGone || this.#stream.headersSent) this.reset();
-    else this.#close(headersOf(this.#options.noRoom));
+    else this.#close(headersOf(this.#server.refusals.noRoom));
   }
 
   /** For the registry. */
@@ -263,7 +260,7 @@ export class PeerStream {
     this.#request?.release();
     this.#awaitNoMore();
     this.ended();
-    this.#dueMs = performance.now() + Math.min(ANSWER_MS, this.#options.lingerMs);
+    this.#dueMs = performance.now() + Math.min(ANSWER_MS, this.#server.limits.lingerMs);
   }
 
   /** The request ends; when the stream is closed, for another reason. */
@@ -272,7 +269,7 @@ export class PeerStream {
     this.#hasEnded = true;
     if (own.isAnswered) return;
     own.whole();
-    if (own.messages === undefined) this.#options.onRequest(own, this);
+    if (own.messages === undefined) this.#events.onRequest(own, this);
   }
 
   /** Counts the next piece of the request. Returns whether there is room for it and it is well-formed. */
@@ -282,7 +279,7 @@ export class PeerStream {
     this.#received += piece.length;
     this.#pieces += 1;
     if (!this.#streams.takes(piece.length, this.#pieces)) {
-      this.#options.onCrumbs(this.#stream);
+      this.#events.onCrumbs(this.#stream);
       return false;
     }
     if (this.#count(this.#received)) return this.#isNone(this.#frames.take(piece));
@@ -327,7 +324,7 @@ export class PeerStream {
     if (this.#stream.closed) return true;
     if (this.#request !== undefined) return this.#request.tryGrow(bytes);
     if (bytes <= SMALL_REQUEST_BYTES) return this.#open === undefined || this.#open.tryGrow(STREAM_BYTES + bytes);
-    this.#request = this.#options.requests.of(this.connection).tryTake(bytes, () => this.evict());
+    this.#request = this.#server.requests.of(this.connection).tryTake(bytes, () => this.evict());
     this.#request?.watch();
     // From now on the request shows whether its client makes progress.
     this.#open?.pin();

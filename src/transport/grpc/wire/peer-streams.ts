@@ -4,20 +4,18 @@
  * Node announces each created stream on a diagnostics channel, in the same turn and before its data. The session
  * reports the headers as they were sent only later.
  */
-import type { X509Certificate } from 'node:crypto';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { constants, type Http2Session, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
 import { quote, Slots } from '#base';
 import { type FrameFloods, headBytes, type RequestBytes } from '../../frame-floods.ts';
-import type { MemoryBudget } from '../../memory-budget.ts';
 import { OF_CLIENTS } from '../../own-headers.ts';
 import { CallStream } from './call-stream.ts';
 import { certificateOf } from './client-certificate.ts';
 import { type FrameFault, HEAD_LIMITS, headFault } from './frame-faults.ts';
-import { PeerStream, type PeerStreamOptions, type PeerStreamParts, STREAM_BYTES } from './peer-stream.ts';
+import type { EndReason, WireParts } from './parts.ts';
+import { PeerStream, type PeerStreamEvents, type PeerStreamParts, STREAM_BYTES } from './peer-stream.ts';
 import { type ReadHandle, type ReadingTurns, readHandleOf } from './reading-turns.ts';
-import type { CallStatus } from './status.ts';
 import { BEYOND_WASTE, type ConnectionStreams } from './stream-limits.ts';
 
 /** Rules for reading the requests of a method. */
@@ -27,50 +25,19 @@ export interface MessageRule {
   readonly bytesMax: number;
   /** Headers of ours that it accepts. */
   readonly taken: readonly string[];
+  /** A health probe is answered also when the node is full. */
+  readonly isProbe: boolean;
 }
 
-/** A call of which only the headers have arrived. */
-export interface Opening {
-  readonly path: string;
-  readonly headers: IncomingHttpHeaders;
-  /** Address of its client; undefined when it has disconnected. */
-  readonly address: string | undefined;
-  /** Certificate of the client; undefined when it presented none. */
-  readonly certificate: () => X509Certificate | undefined;
-}
-
-/** While a promise is pending the message is received. */
-export type RefusalOf = (opening: Opening) => CallStatus | Promise<CallStatus | undefined> | undefined;
-
-export interface PeerStreamsOptions extends Omit<PeerStreamOptions, 'onCrumbs'> {
-  /** Bytes of open streams, and the first bytes of their requests. */
-  readonly open: MemoryBudget;
-  readonly reading: ReadingTurns;
+/** Parts of the server around its streams. */
+export interface PeerStreamsOptions extends Pick<PeerStreamEvents, 'onRequest'> {
+  readonly turns: ReadingTurns;
   readonly floods: FrameFloods;
   /** The methods that are served, by path. */
-  readonly methods: ReadonlyMap<string, MessageRule>;
-  /** Returns whether a path is a health probe, which is answered also when the node is full. */
-  readonly isProbe: (path: string) => boolean;
+  readonly rules: ReadonlyMap<string, MessageRule>;
   /** A stream of requests has begun. */
   readonly onOpened: (request: CallStream, peer: PeerStream) => void;
-  /** The answer to a call by its headers alone; undefined: it continues. */
-  readonly refusalOf?: RefusalOf | undefined;
-  /** Called before a connection is ended because of the behaviour of its client. */
-  readonly onEnded: (why: EndReason, connection: EndedConnection) => void;
-  /** Status of a call past its deadline, by its `grpc-timeout`. */
-  readonly expired: (timeout: string) => CallStatus;
 }
-
-/**
- * `flood`: too many streams; `pieces`: too many small pieces of requests; `headers`: far too many headers of one
- * request; `frames`: far more frames than its requests need. Refusals of nghttp2 are neither logged nor counted: it
- * refuses the GOAWAY of last stream 2^31-1 by which grpc-go closes connections, and Node does not say which frame it
- * was.
- */
-export type EndReason = 'flood' | 'pieces' | 'headers' | 'frames';
-
-/** A connection that ends, as far as it is known. */
-export type EndedConnection = Pick<Http2Session, 'destroyed' | 'socket'>;
 
 const CREATED = 'http2.server.stream.created';
 
@@ -84,7 +51,7 @@ const FREE_PROBES_MAX = 100;
 const WINDOW_BYTES = 64 * 1024;
 
 /** Its messages are not parsed. */
-const NO_METHOD = { messages: undefined, bytesMax: 0, taken: OF_CLIENTS };
+const NO_METHOD = { messages: undefined, bytesMax: 0, taken: OF_CLIENTS, isProbe: false };
 
 const SWEEP_EVERY_MS = 1_000;
 
@@ -97,7 +64,9 @@ interface Served {
 }
 
 export class PeerStreams {
-  readonly #options: PeerStreamsOptions & PeerStreamOptions;
+  readonly #parts: WireParts;
+  readonly #options: PeerStreamsOptions;
+  readonly #events: PeerStreamEvents;
   readonly #streams = new Slots<PeerStream>();
   /** Sessions of this server. */
   readonly #sessions = new WeakMap<Http2Session, Served>();
@@ -106,11 +75,11 @@ export class PeerStreams {
   readonly #sweeping: NodeJS.Timeout;
   #freeProbes = 0;
 
-  constructor(options: PeerStreamsOptions) {
-    this.#options = {
-      ...options,
-      onCrumbs: ({ session }) => session && this.#endConnection(session, 'pieces'),
-    };
+  constructor(parts: WireParts, options: PeerStreamsOptions) {
+    this.#parts = parts;
+    this.#options = options;
+    const onCrumbs: PeerStreamEvents['onCrumbs'] = ({ session }) => session && this.#endConnection(session, 'pieces');
+    this.#events = { onRequest: options.onRequest, onCrumbs };
     this.#sweeping = setInterval(() => this.#sweep(), SWEEP_EVERY_MS).unref();
     subscribe(CREATED, this.#onCreated);
   }
@@ -142,14 +111,14 @@ export class PeerStreams {
     const served = session && this.#sessions.get(session);
     if (session === undefined || served === undefined) return;
     const { handle, streams, requests } = served;
-    this.#options.reading.came(handle);
+    this.#options.turns.came(handle);
     if (!this.#isAllowed(stream, session, streams)) {
       this.#refuse(stream);
       return;
     }
-    const path = headers[':path'] ?? '';
-    const isFree = this.#freeProbes < FREE_PROBES_MAX && this.#options.isProbe(path);
-    const open = isFree ? undefined : this.#options.open.of(session).tryTake(STREAM_BYTES, () => peer.evict());
+    const rule = this.#options.rules.get(headers[':path'] ?? '');
+    const isFree = this.#freeProbes < FREE_PROBES_MAX && rule?.isProbe === true;
+    const open = isFree ? undefined : this.#parts.streams.of(session).tryTake(STREAM_BYTES, () => peer.evict());
     if (this.#streams.size >= STREAMS_MAX || (!isFree && open === undefined)) {
       open?.release();
       streams.cameWhole();
@@ -185,13 +154,13 @@ export class PeerStreams {
 
   #endConnection(session: Http2Session, why: EndReason): void {
     if (session.destroyed) return;
-    this.#options.onEnded(why, session);
+    this.#parts.onConnectionEnded(why, session);
     session.destroy(new Error(`The connection has ended: ${why}`), constants.NGHTTP2_ENHANCE_YOUR_CALM);
   }
 
   /** It had no effect, and clients may retry it. */
   #refuse(stream: ServerHttp2Stream): void {
-    this.#options.onRefused();
+    this.#parts.onRefused('overload');
     stream.on('error', IGNORE);
     stream.close(constants.NGHTTP2_REFUSED_STREAM);
     // Otherwise node:http2 keeps its memory until V8 collects the heap. The error is a shared one, because a stack
@@ -205,9 +174,9 @@ export class PeerStreams {
     headers: IncomingHttpHeaders,
     shared: Pick<PeerStreamParts, 'open' | 'streams' | 'requests'>,
   ): PeerStream {
-    const { methods, expired, refusalOf } = this.#options;
+    const { refusals, refusalOf } = this.#parts;
     const path = headers[':path'] ?? '';
-    const { messages, bytesMax, taken } = methods.get(path) ?? NO_METHOD;
+    const { messages, bytesMax, taken } = this.#options.rules.get(path) ?? NO_METHOD;
     const fault = headFault(headers, taken) ?? (messages === undefined ? unknownMethod(path) : undefined);
     const address = stream.session?.socket.remoteAddress;
     const refusal =
@@ -221,10 +190,10 @@ export class PeerStreams {
       encoding: typeof encoding === 'string' ? encoding : undefined,
       bytesMax,
     };
-    const own = new CallStream(stream, headers, expired);
+    const own = new CallStream(stream, headers, refusals.expired);
     this.#own.set(stream, own);
     const accepted = headers['grpc-accept-encoding'];
-    const peer = new PeerStream(stream, this.#options, { rules, own, accepted, ...shared });
+    const peer = new PeerStream(stream, this.#parts, { rules, own, accepted, ...shared, ...this.#events });
     if (fault !== undefined) peer.refuse(fault);
     if (fault?.isFlood === true && stream.session !== undefined) this.#endConnection(stream.session, 'headers');
     if (refusal instanceof Promise) {

@@ -7,83 +7,33 @@
  * Not here: the meaning of messages. Requests that violate the protocol are refused before a handler sees them
  * (frame-faults.ts).
  */
-import type { ServerOptions } from 'node:http2';
 import type { Socket } from 'node:net';
 import { assert, cannotListen, Slots } from '#base';
-import type { ByteBudgets } from '../../byte-budgets.ts';
-import type { Waiting as ConnectionWaiting } from '../../connection-places.ts';
 import { FrameFloods } from '../../frame-floods.ts';
-import { http2Options, NO_BOUND, NO_HPACK_TABLE } from '../../opening.ts';
 import { WorkQueue } from '../../work-queue.ts';
 import { Call, type CallParts, type Seat, type SharedParts } from './call.ts';
 import type { CallStream } from './call-stream.ts';
-import { Connections, type ConnectionsOptions, type ListenPlace } from './connections.ts';
-import { ASKING, type FrameFault, type Packing } from './frame-faults.ts';
+import { Connections, type ListenPlace } from './connections.ts';
+import { ASKING, type Packing } from './frame-faults.ts';
 import type { DuplexMethod, Method } from './method.ts';
 import { type CallKind, type CallTrace, callKind, type MethodMeter, type MethodTraits } from './method-traits.ts';
 import { Packer } from './packing.ts';
+import type { WireParts } from './parts.ts';
 import type { PeerStream } from './peer-stream.ts';
-import {
-  type EndedConnection,
-  type EndReason,
-  type MessageRule,
-  PeerStreams,
-  type PeerStreamsOptions,
-} from './peer-streams.ts';
+import { type MessageRule, PeerStreams } from './peer-streams.ts';
 import { ReadingTurns } from './reading-turns.ts';
 import { RequestMessages } from './request-messages.ts';
 import { Shares } from './shares.ts';
 import { type CallStatus, OK } from './status.ts';
 import { Unpacker } from './unpacking.ts';
 
-export interface WireLimits {
-  /** Maximum length of a request message, also decompressed, unless a method sets its own. */
-  readonly requestBytesMax: number;
-  /** Streams of a connection at a time, as announced (T12): at first, and once half of them are calls that may last. */
-  readonly streamsPerConnectionMax: number;
-  readonly lastingStreamsMax: number;
-  /** A client that has not acknowledged its settings by then is disconnected. */
-  readonly openingMs: number;
-  /** Connections at a time. One more replaces the connection that has waited longest for a whole request. */
-  readonly connectionsMax: number;
-  /** Calls of each kind that may last, on all connections, which share them (T9). */
-  readonly callsMax: Readonly<Record<CallKind, number>>;
-  /** Interval of pings on every connection. */
-  readonly pingEveryMs: number;
-  /** Timeout of a ping. The connection is then destroyed, which cancels its calls. */
-  readonly pingTimeoutMs: number;
-  /** Time for a request to arrive; and time after its end for a reply to be accepted. */
-  readonly receiveMs: number;
-  readonly lingerMs: number;
-}
-
-export interface Refusals {
-  readonly draining: CallStatus;
-  /** For a call of a connection that has used its share of the kind. */
-  readonly tooManyCalls: (kind: CallKind, count: number) => CallStatus;
-  /** For a call that was ended for a connection with far fewer of the kind; `count`: those of its own connection. */
-  readonly displaced: (kind: CallKind, count: number) => CallStatus;
-  /** For a request or a reply without room. */
-  readonly noRoom: CallStatus;
-  readonly malformed: (fault: FrameFault) => CallStatus;
-  /** For a call whose deadline passed before it began. */
-  readonly late: CallStatus;
-  /** For a call whose deadline has passed, by its timeout. */
-  readonly expired: (timeout: string) => CallStatus;
-}
-
-export interface WireServerParts
-  extends Pick<ByteBudgets, 'requests' | 'streams' | 'unsent' | 'small'>,
-    Pick<PeerStreamsOptions, 'refusalOf'>,
-    Pick<ConnectionsOptions, 'secure'>,
-    Partial<Pick<SharedParts, 'trailersFor'>> {
+export interface WireServerParts extends WireParts {
   readonly methods: readonly Method[];
   /**
    * Methods with streams of requests. Such a call lasts no longer than a request may take to arrive (T8); their
    * handlers bound its number.
    */
   readonly duplex?: readonly DuplexMethod[];
-  readonly limits: WireLimits;
   readonly meterOf: (method: MethodTraits) => MethodMeter;
   /** Begins the trace of a call; undefined: it has none. Absent: no call has. */
   readonly traceOf?: ((call: Call) => CallTrace | undefined) | undefined;
@@ -99,33 +49,7 @@ export interface WireServerParts
   readonly elsewhere?: (call: Call, failure: unknown) => Promise<void> | undefined;
   /** Returns the status for an error of a handler. It throws an unknown error, which is a bug: the node stops. */
   readonly statusOf: (failure: unknown, call: Pick<Call, 'method' | 'trace'>) => CallStatus;
-  /** Called for every call that is refused before its handler sees it. */
-  readonly onRefused: (why: 'overload' | 'draining' | 'malformed' | 'too_large') => void;
-  /** Called before a connection is ended because of the behaviour of its client. */
-  readonly onConnectionEnded: (why: EndReason, connection: EndedConnection) => void;
-  /** Called for a connection that is closed for a new one. */
-  readonly onDisplaced?: (waiting: ConnectionWaiting) => void;
-  /** Minimum length of reply messages to compress for clients that accept it; undefined: none is compressed. */
-  readonly gzipBytesMin?: number | undefined;
-  /** The statuses of calls that the server itself refuses or ends. */
-  readonly refusals: Refusals;
 }
-
-/** node:http2 refuses streams of a connection beyond it; its default of 10 MB is a handful of large transactions. */
-const SESSION_MEMORY_MB = 256;
-
-/**
- * T12 bounds the streams that a client may cancel. nghttp2's own bound is 33 a second, which clients exceed when their
- * deadlines pass.
- */
-const HTTP2_OPTIONS: ServerOptions = http2Options({
-  maxSessionMemory: SESSION_MEMORY_MB,
-  maxSendHeaderBlockLength: Number.MAX_SAFE_INTEGER,
-  streamResetBurst: NO_BOUND,
-  streamResetRate: NO_BOUND,
-  maxSessionRejectedStreams: 10_000,
-  settings: NO_HPACK_TABLE,
-});
 
 /** Time for a drained server to send its last answers. */
 const FLUSH_MS = 500;
@@ -157,53 +81,28 @@ export class WireServer {
 
   constructor(parts: WireServerParts) {
     this.#parts = parts;
-    const { limits } = parts;
-    const turns = new ReadingTurns();
-    const floods = new FrameFloods((socket) => parts.onConnectionEnded('frames', { destroyed: false, socket }));
-    this.#connections = new Connections({
-      ...limits,
-      http2: HTTP2_OPTIONS,
-      streams: limits.streamsPerConnectionMax,
-      onDisplaced: (waiting) => parts.onDisplaced?.(waiting),
-      requests: parts.requests,
-      reading: turns,
-      floods,
-      onSession: (session, socket, streams) => this.#peers.serve(session, socket, streams),
-      secure: parts.secure,
-    });
-    const { unsent, small, refusals, gzipBytesMin } = parts;
+    const { limits, gzipBytesMin, onConnectionEnded } = parts;
     this.#shared = {
-      unsent,
-      small,
+      ...parts,
       slices: new WorkQueue(),
       packer: gzipBytesMin === undefined ? undefined : new Packer(gzipBytesMin),
-      noRoom: refusals.noRoom,
-      trailersFor: parts.trailersFor,
       onEnded: (ended) => this.#ended(ended),
     };
     const { waiting, reading } = limits.callsMax;
     this.#shares = { waiting: new Shares(waiting), reading: new Shares(reading) };
-    const probes = new Set(parts.methods.filter(({ isProbe = false }) => isProbe).map(pathOf));
-    this.#peers = new PeerStreams({
-      reading: turns,
-      floods,
-      requests: parts.requests,
-      open: parts.streams,
-      receiveMs: limits.receiveMs,
-      lingerMs: limits.lingerMs,
-      methods: rulesOf(parts),
+    const watching = {
+      turns: new ReadingTurns(),
+      floods: new FrameFloods((socket) => onConnectionEnded('frames', { destroyed: false, socket })),
+    };
+    this.#peers = new PeerStreams(parts, {
+      ...watching,
+      rules: rulesOf(parts),
       onRequest: (request, peer) => this.#arrived(request, peer),
       onOpened: (request, peer) => this.#opened(request, peer),
-      isProbe: (path) => probes.has(path),
-      refusalOf: parts.refusalOf,
-      onRefused: () => parts.onRefused('overload'),
-      onEnded: parts.onConnectionEnded,
-      expired: parts.refusals.expired,
-      noRoom: parts.refusals.noRoom,
-      answerTo: (fault) => {
-        parts.onRefused(fault.code === 'too_large' ? 'too_large' : 'malformed');
-        return parts.refusals.malformed(fault);
-      },
+    });
+    this.#connections = new Connections(parts, {
+      ...watching,
+      onSession: (session, socket, streams) => this.#peers.serve(session, socket, streams),
     });
     for (const method of parts.methods) this.#methods.set(pathOf(method), { method, meter: parts.meterOf(method) });
     for (const method of parts.duplex ?? []) {
@@ -449,7 +348,8 @@ function rulesOf(parts: WireServerParts): ReadonlyMap<string, MessageRule> {
       const bytesMax =
         method.messageBytesMax === undefined ? limits.requestBytesMax : largest(method.messageBytesMax, parts);
       const taken = method.headers === undefined ? ASKING : [...ASKING, ...method.headers];
-      return [pathOf(method), { messages: method.kind === 'bidi_stream' ? 'many' : 'one', bytesMax, taken }];
+      const { kind, isProbe = false } = method;
+      return [pathOf(method), { messages: kind === 'bidi_stream' ? 'many' : 'one', bytesMax, taken, isProbe }];
     }),
   );
 }
