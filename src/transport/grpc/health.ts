@@ -4,8 +4,6 @@
  *
  * The names are a fixed set. Another name is kept only by the call that watches it, until its end.
  */
-import { isUtf8 } from 'node:buffer';
-import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
 import { DatabaseError, quote } from '#base';
 import { Faults } from '#model';
 import {
@@ -13,6 +11,7 @@ import {
   HealthListResponse,
   HealthCheckResponse_ServingStatus as Serving,
 } from '../../../proto/gen/grpc/health/v1/health.ts';
+import { readText, walkFields } from '../request-reader.ts';
 import { OPEN_REQUEST_BYTES_MAX } from './limits.ts';
 import { frameReply } from './messages.ts';
 import type { Call } from './wire/call.ts';
@@ -35,9 +34,8 @@ export interface HealthService {
 const SERVICE = 'grpc.health.v1.Health';
 const REFRESH_EVERY_MS = 1000;
 const NAME_BYTES_MAX = 255;
-/** Field of grpc.health.v1.HealthCheckRequest. */
-const SERVICE_FIELD = 1;
-const WHAT = 'The message is not a grpc.health.v1.HealthCheckRequest';
+const REQUEST = 'grpc.health.v1.HealthCheckRequest';
+const SERVICE_TAG = 0x0a;
 
 export function createHealthService(source: HealthSource): HealthService {
   const board = new StatusBoard(source);
@@ -107,30 +105,15 @@ function watch(board: StatusBoard, call: Call, name: string): Promise<void> {
 }
 
 function nameOf(bytes: Uint8Array): string {
-  const name = nameBytesOf(bytes);
-  const service = Buffer.from(name).toString();
   const faults = new Faults();
-  if (!isUtf8(name)) faults.add('service', 'must be well-formed UTF-8', service);
-  const most = `must have at most ${NAME_BYTES_MAX} bytes; found ${name.length}`;
-  if (name.length > NAME_BYTES_MAX) faults.add('service', most);
-  faults.throwIfAny(WHAT);
-  return service;
-}
-
-/** The name as sent; the decoder refuses invalid UTF-8 without position or value. */
-function nameBytesOf(bytes: Uint8Array): Uint8Array {
-  const reader = new BinaryReader(bytes);
-  let name: Uint8Array = new Uint8Array(0);
-  try {
-    while (reader.pos < reader.len) {
-      const [field, type] = reader.tag();
-      if (field === SERVICE_FIELD && type === WireType.LengthDelimited) name = reader.bytes();
-      else reader.skip(type, field);
-    }
-  } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    throw new DatabaseError('invalid_argument', `${WHAT} at byte ${reader.pos}: ${why}`);
-  }
+  let name = '';
+  walkFields(bytes, REQUEST, (reader, tag) => {
+    if (tag === SERVICE_TAG) name = readText(reader, 'service', faults);
+    else reader.skipField(tag);
+  });
+  const length = Buffer.byteLength(name);
+  if (length > NAME_BYTES_MAX) faults.add('service', `must have at most ${NAME_BYTES_MAX} bytes; found ${length}`);
+  faults.throwIfAny(`The message is not a ${REQUEST}`);
   return name;
 }
 

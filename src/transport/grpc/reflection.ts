@@ -4,15 +4,13 @@
  * It is rarely used, so the first call loads the implementation (reflection-service.ts) and the descriptors, and waits
  * for them. The messages of both versions are the same.
  *
- * A reply is made when the previous one was sent, so a stream holds one reply and a bounded number of waiting requests
- * (T4).
+ * A reply is made when the previous one was sent, so a stream holds one reply (T4).
  */
 import { OPEN_REQUEST_BYTES_MAX } from './limits.ts';
 import type { ReflectionAnswer } from './reflection-service.ts';
 import type { Call } from './wire/call.ts';
 import { frame } from './wire/framing.ts';
-import type { DuplexMethod, RequestListener } from './wire/method.ts';
-import { type GrpcStatusName, OK } from './wire/status.ts';
+import type { DuplexMethod } from './wire/method.ts';
 
 const SERVICES: readonly string[] = ['grpc.reflection.v1.ServerReflection', 'grpc.reflection.v1alpha.ServerReflection'];
 
@@ -23,105 +21,44 @@ export const REFLECTION_LIMITS: {
   readonly streamBytesMax: number;
 } = { streamsMax: 256, streamBytesMax: 64 * 1024 };
 
-/** Overhead of a request besides its bytes, so that empty ones are bounded, too. */
-const AROUND_REQUEST_BYTES = 64;
-
 /** Both versions. */
-export function reflectionMethods(onBug: (error: unknown) => void): readonly DuplexMethod[] {
+export function reflectionMethods(): readonly DuplexMethod[] {
+  const { streamsMax, streamBytesMax } = REFLECTION_LIMITS;
   let loading: Promise<ReflectionAnswer> | undefined;
   let openCount = 0;
-  const open = (call: Call): RequestListener => {
-    const conversation = new Conversation(call);
-    if (openCount >= REFLECTION_LIMITS.streamsMax) {
-      const most = `${REFLECTION_LIMITS.streamsMax} streams of server reflection are open, which is the most at a time`;
-      conversation.refuse('RESOURCE_EXHAUSTED', most);
-      return conversation;
+  const handle: DuplexMethod['handle'] = async (call, requests) => {
+    if (openCount >= streamsMax) {
+      const most = `${streamsMax} streams of server reflection are open, which is the most at a time`;
+      call.finish({ code: 'RESOURCE_EXHAUSTED', message: most });
+      return;
     }
     openCount += 1;
-    call.signal.addEventListener('abort', () => {
+    try {
+      loading ??= import('./reflection-service.ts').then(({ createReflectionAnswer }) => createReflectionAnswer());
+      await converse(call, requests, await loading);
+    } finally {
       openCount -= 1;
-    });
-    loading ??= import('./reflection-service.ts').then(({ createReflectionAnswer }) => createReflectionAnswer());
-    loading
-      .then((answer) => conversation.answerBy(answer))
-      .catch((error: unknown) => {
-        onBug(error);
-        conversation.refuse('INTERNAL', 'Server reflection cannot be loaded');
-      });
-    return conversation;
+    }
   };
-  return SERVICES.map((service) => ({
+  const traits = {
     kind: 'bidi_stream',
-    service,
     name: 'ServerReflectionInfo',
     messageBytesMax: OPEN_REQUEST_BYTES_MAX,
-    open,
-  }));
+  } as const;
+  return SERVICES.map((service) => ({ ...traits, service, streamBytesMax, handle }));
 }
 
 /** Answers the requests of a stream, one after the other. */
-class Conversation implements RequestListener {
-  readonly #call: Call;
-  readonly #waiting: Uint8Array[] = [];
-  #answer: ReflectionAnswer | undefined;
-  #receivedBytes = 0;
-  #isSending = false;
-  #hasAskedAll = false;
-
-  constructor(call: Call) {
-    this.#call = call;
-  }
-
-  answerBy(answer: ReflectionAnswer): void {
-    this.#answer = answer;
-    this.#next();
-  }
-
-  refuse(code: GrpcStatusName, message: string): void {
-    this.#waiting.length = 0;
-    this.#call.finish({ code, message });
-  }
-
-  message(request: Uint8Array): void {
-    if (this.#call.ended) return;
-    this.#call.received();
-    this.#receivedBytes += request.length + AROUND_REQUEST_BYTES;
-    if (this.#receivedBytes > REFLECTION_LIMITS.streamBytesMax) {
-      this.refuse('RESOURCE_EXHAUSTED', 'So many requests are not answered on one stream; go on with another');
-    } else {
-      this.#waiting.push(request);
-      this.#next();
-    }
-  }
-
-  end(): void {
-    this.#hasAskedAll = true;
-    this.#next();
-  }
-
-  #next(): void {
-    const call = this.#call;
-    if (this.#answer === undefined || this.#isSending || call.ended) return;
-    const request = this.#waiting.shift();
-    if (request === undefined) {
-      if (this.#hasAskedAll) call.finish(OK);
-      return;
-    }
-    const reply = this.#answer(request);
+async function converse(call: Call, requests: AsyncIterable<Uint8Array>, answer: ReflectionAnswer): Promise<void> {
+  for await (const request of requests) {
+    const reply = answer(request);
     if (reply === undefined) {
       const what = 'The message is not a ServerReflectionRequest: its bytes are not the fields of one';
-      this.refuse('INVALID_ARGUMENT', what);
+      call.finish({ code: 'INVALID_ARGUMENT', message: what });
       return;
     }
     if (!call.answered) call.begin();
-    this.#isSending = true;
     call.write(frame(reply), 1);
-    void this.#afterSending();
-  }
-
-  async #afterSending(): Promise<void> {
-    await this.#call.drained();
-    this.#isSending = false;
-    this.#next();
+    await call.drained();
   }
 }

@@ -102,7 +102,7 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
   const relaying = relay && createGrpcRelaying(relay);
   const gate = new Gate(rateLimits, access, (own) => methodsOf(own, true));
   const server = new WireServer({
-    methods: [...methodsOf(service, false), ...health.methods],
+    methods: [...methodsOf(service, false), ...health.methods, ...reflectionMethods()],
     refusalOf: gate.refusalOf,
     handlerFor: access && gate.handlerFor,
     limits,
@@ -126,7 +126,6 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
       return namesLeader && !isNamed && isLet ? withLeader(status, service.leader()) : status;
     },
     ...(relaying !== undefined && { elsewhere: relaying.elsewhere }),
-    duplex: reflectionMethods((error) => logger.error('grpc-call-failed', { error })),
   });
   const port = await server.listen({ host, port: options.port, held: options.held });
   const announceDrain = (): void => {

@@ -19,18 +19,12 @@ export interface ServerStreamMethod extends MethodTraits {
   readonly handle: (call: Call, message: Uint8Array) => Promise<void>;
 }
 
-/** Any number of messages in both directions, independently. */
+/** Any number of messages in both directions. The call ends with OK when the handler's promise resolves. */
 export interface DuplexMethod extends MethodTraits {
   readonly kind: 'bidi_stream';
-  /** Called when the stream is opened. The handler ends the call. */
-  readonly open: (call: Call) => RequestListener;
-}
-
-/** Receives the messages of one call, in order. */
-export interface RequestListener {
-  message(message: Uint8Array): void;
-  /** The client has ended its stream. */
-  end(): void;
+  /** Maximum bytes of all requests of a stream. */
+  readonly streamBytesMax: number;
+  readonly handle: (call: Call, requests: AsyncIterable<Uint8Array>) => Promise<void>;
 }
 
 /** A method whose handler receives one message. */

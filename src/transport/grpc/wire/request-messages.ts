@@ -1,52 +1,76 @@
-/** Passes the messages of a request stream to its handler, in order and decompressed. */
+/**
+ * The messages of a request stream, in order and decompressed. They end with the request, or with the call.
+ *
+ * Messages that arrive while the handler works wait here. Their bytes are counted with the stream, and their sum on one
+ * stream is bounded (T4).
+ */
 import { assert } from '#base';
+import type { Call } from './call.ts';
 import type { MessageListener } from './call-stream.ts';
-import type { RequestListener } from './method.ts';
 import type { PeerStream } from './peer-stream.ts';
 import type { Unpacker } from './unpacking.ts';
 
+/** Overhead of a message besides its bytes, so that empty ones are bounded, too. */
+const AROUND_MESSAGE_BYTES = 64;
+
 export interface RequestMessagesOptions {
+  readonly call: Call;
   readonly peer: PeerStream;
   readonly unpacker: Unpacker;
-  readonly listener: RequestListener;
-  /** Ends the call when the work throws. */
-  readonly run: (work: () => void) => void;
+  /** Maximum bytes of all messages; beyond it the call ends. */
+  readonly bytesMax: number;
 }
 
-export class RequestMessages implements MessageListener {
+export class RequestMessages implements MessageListener, AsyncIterable<Uint8Array> {
   readonly #options: RequestMessagesOptions;
-  /** Resolves when every previous message was passed on; undefined: none waits. */
-  #before: Promise<void> | undefined;
+  #waiting: { readonly message: Uint8Array; readonly isPacked: boolean }[] = [];
+  #bytes = 0;
+  #hasEnded = false;
+  /** Continues the iteration that waits for a message. */
+  #wake: () => void = () => undefined;
 
   constructor(options: RequestMessagesOptions) {
     this.#options = options;
+    options.call.signal.addEventListener('abort', () => this.end());
   }
 
   message(message: Uint8Array, isPacked: boolean): void {
-    const { listener } = this.#options;
-    this.#behind(isPacked ? () => this.#unpack(message) : () => listener.message(message), isPacked);
+    const { call, bytesMax } = this.#options;
+    if (call.ended) return;
+    this.#bytes += AROUND_MESSAGE_BYTES + message.length;
+    this.#waiting.push({ message, isPacked });
+    if (this.#bytes <= bytesMax) return this.#wake();
+    this.#waiting = [];
+    const words = 'So many requests are not answered on one stream; go on with another';
+    call.finish({ code: 'RESOURCE_EXHAUSTED', message: words });
   }
 
   end(): void {
-    this.#behind(() => this.#options.listener.end(), false);
+    this.#hasEnded = true;
+    this.#wake();
   }
 
-  /** Runs the work after the waiting messages; at once if there are none. */
-  #behind(work: () => void | Promise<void>, isSlow: boolean): void {
-    const { run } = this.#options;
-    if (this.#before === undefined && !isSlow) return run(() => void work());
-    const done = (this.#before ?? Promise.resolve()).then(work);
-    done.catch((failure: unknown) => {
-      run(() => {
-        throw failure;
-      });
-    });
-    this.#before = done;
+  async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array, void> {
+    const { call } = this.#options;
+    while (!call.ended) {
+      const next = this.#waiting.shift();
+      if (next !== undefined) {
+        const message = next.isPacked ? await this.#unpacked(next.message) : next.message;
+        if (message === undefined) return;
+        call.received();
+        yield message;
+      } else if (this.#hasEnded) return;
+      else {
+        await new Promise<void>((resolve) => {
+          this.#wake = resolve;
+        });
+      }
+    }
   }
 
-  /** Its bytes are counted with the stream. */
-  async #unpack(message: Uint8Array): Promise<void> {
-    const { peer, unpacker, listener } = this.#options;
+  /** Undefined: it is malformed, or the stream has closed. */
+  async #unpacked(message: Uint8Array): Promise<Uint8Array | undefined> {
+    const { peer, unpacker } = this.#options;
     const { encoding, connection } = peer;
     assert(encoding !== undefined, 'A message is compressed by what its stream says');
     const unpacked = await unpacker.unpack(message, encoding, {
@@ -58,7 +82,7 @@ export class RequestMessages implements MessageListener {
       deliver: () => true,
       keep: (room) => peer.keep(room),
     });
-    if (unpacked.kind === 'message') listener.message(unpacked.message);
-    else if (unpacked.kind === 'fault') peer.refuse(unpacked.fault);
+    if (unpacked.kind === 'fault') peer.refuse(unpacked.fault);
+    return unpacked.kind === 'message' ? unpacked.message : undefined;
   }
 }

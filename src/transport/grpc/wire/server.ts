@@ -28,12 +28,11 @@ import { type CallStatus, OK } from './status.ts';
 import { Unpacker } from './unpacking.ts';
 
 export interface WireServerParts extends WireParts {
-  readonly methods: readonly Method[];
   /**
-   * Methods with streams of requests. Such a call lasts no longer than a request may take to arrive (T8); their
-   * handlers bound its number.
+   * Methods with streams of requests are among them. Such a call lasts no longer than a request may take to arrive (T8);
+   * their handlers bound its number.
    */
-  readonly duplex?: readonly DuplexMethod[];
+  readonly methods: readonly (Method | DuplexMethod)[];
   readonly meterOf: (method: MethodTraits) => MethodMeter;
   /** Begins the trace of a call; undefined: it has none. Absent: no call has. */
   readonly traceOf?: ((call: Call) => CallTrace | undefined) | undefined;
@@ -67,8 +66,7 @@ interface Arrived extends Pick<CallParts, 'stream' | 'method' | 'meter'> {
 export class WireServer {
   readonly #parts: WireServerParts;
   readonly #calls = new Slots<Call>();
-  readonly #methods = new Map<string, { readonly method: Method; readonly meter: MethodMeter }>();
-  readonly #duplex = new Map<string, { readonly method: DuplexMethod; readonly meter: MethodMeter }>();
+  readonly #methods = new Map<string, { readonly method: Method | DuplexMethod; readonly meter: MethodMeter }>();
   readonly #shared: SharedParts;
   readonly #peers: PeerStreams;
   readonly #connections: Connections;
@@ -105,9 +103,6 @@ export class WireServer {
       onSession: (session, socket, streams) => this.#peers.serve(session, socket, streams),
     });
     for (const method of parts.methods) this.#methods.set(pathOf(method), { method, meter: parts.meterOf(method) });
-    for (const method of parts.duplex ?? []) {
-      this.#duplex.set(pathOf(method), { method, meter: parts.meterOf(method) });
-    }
   }
 
   /**
@@ -179,35 +174,31 @@ export class WireServer {
   }
 
   /** A stream of requests has begun. */
-  #opened(request: CallStream, peer: PeerStream): void {
-    const known = this.#duplex.get(request.path);
-    assert(known !== undefined, 'What is opened is a stream that is served', request.path);
+  #opened(stream: CallStream, peer: PeerStream): void {
+    const known = this.#methods.get(stream.path);
+    assert(known?.method.kind === 'bidi_stream', 'What is opened is a stream that is served', stream.path);
     const { method, meter } = known;
-    const call = new Call({ stream: request, method, meter, peer, shared: this.#shared });
+    const call = new Call({ stream, method, meter, peer, shared: this.#shared });
     const refusal = this.#refusal(true);
     if (refusal !== undefined) {
       call.finish(refusal);
       return;
     }
     call.seat = { number: this.#calls.add(call), place: undefined, waiting: undefined };
-    this.#run(call, () => {
-      const listener = method.open(call);
-      request.messages = new RequestMessages({
-        peer,
-        unpacker: this.#unpacker,
-        listener,
-        run: (next) => this.#run(call, next),
-      });
-    });
+    const { streamBytesMax: bytesMax } = method;
+    const messages = new RequestMessages({ call, peer, unpacker: this.#unpacker, bytesMax });
+    stream.messages = messages;
+    this.#run(call, () => ending(call, method.handle(call, messages)));
   }
 
   /** A request of one message has arrived. */
   #arrived(stream: CallStream, peer: PeerStream): void {
     const known = this.#methods.get(stream.path);
     assert(known !== undefined, 'What arrives is for a method that is served', stream.path);
-    const { method } = known;
+    const { method, meter } = known;
+    assert(method.kind !== 'bidi_stream', 'A stream of requests is opened', stream.path);
     const goOn = (hasRoom: boolean): void => {
-      const accepted = this.#accept({ ...known, stream, peer, hasRoom });
+      const accepted = this.#accept({ method, meter, stream, peer, hasRoom });
       if (accepted !== undefined) this.#begin(accepted, () => this.#handle(method, accepted.call));
     };
     const { packing } = peer;
@@ -326,10 +317,14 @@ interface Accepted {
   readonly peer: PeerStream;
 }
 
-/** A stream that its handler has not ended ends with OK. */
 function handled(method: Method, call: Call): void | Promise<void> {
   if (method.kind === 'unary') return method.handle(call, call.message);
-  return method.handle(call, call.message).then(() => call.finish(OK));
+  return ending(call, method.handle(call, call.message));
+}
+
+/** A stream that its handler has not ended ends with OK. */
+function ending(call: Call, pending: Promise<void>): Promise<void> {
+  return pending.then(() => call.finish(OK));
 }
 
 function mayLast({ method }: Call): boolean {
@@ -342,9 +337,9 @@ function pathOf({ service, name }: MethodTraits): string {
 
 /** Rules for reading the requests of each method, by path. */
 function rulesOf(parts: WireServerParts): ReadonlyMap<string, MessageRule> {
-  const { methods, duplex = [], limits } = parts;
+  const { methods, limits } = parts;
   return new Map(
-    [...methods, ...duplex].map((method) => {
+    methods.map((method) => {
       const bytesMax =
         method.messageBytesMax === undefined ? limits.requestBytesMax : largest(method.messageBytesMax, parts);
       const taken = method.headers === undefined ? ASKING : [...ASKING, ...method.headers];
