@@ -69,7 +69,7 @@ export class Gate {
   readonly handlerFor = (call: Call, method: Method): Method | Promise<Method> => {
     const access = this.#access;
     if (access === undefined || !isGuarded(method.service)) return method;
-    const { untilKnown } = call.repeated;
+    const { untilKnown } = call.headers;
     if (untilKnown !== undefined) return untilKnown.then(() => this.handlerFor(call, method));
     const found = this.#known(call) ?? access.authenticator.identify(new CallHeaders(call));
     if (!(found instanceof Promise)) return this.#of(access, found, method);
@@ -81,8 +81,8 @@ export class Gate {
    * value of a repeated header was checked then.
    */
   #known(call: Call): Principal | Promise<Principal> | undefined {
-    if (call.repeated.isAny) return undefined;
-    const caller = this.#callers.get(call.opening);
+    if (call.headers.hasRepeated) return undefined;
+    const caller = this.#callers.get(call.headers.known);
     return caller === undefined || caller instanceof Promise || caller.holds() ? caller : undefined;
   }
 
@@ -183,7 +183,7 @@ class CallHeaders implements Credentials {
   }
 
   values(name: string): readonly string[] {
-    const several = this.#call.repeated.values(name);
+    const several = this.#call.headers.repeated(name);
     const value = this.#call.header(name);
     return several.length > 0 || value === undefined ? several : [value];
   }

@@ -109,7 +109,7 @@ const BROKEN: CallStatus = statusOfError(
 function headersFor({ call, relay }: RelayedCall, asking: Asking): OutgoingHttpHeaders {
   const { leftMs, certificate, method } = call;
   return {
-    ...passedOn(call.metadata),
+    ...passedOn(call.headers.metadata),
     ...relay.headersFor(asking),
     ...(leftMs !== undefined && { 'grpc-timeout': timeoutOf(leftMs) }),
     ...(certificate !== undefined && { [CLIENT_CERT]: clientCertOf(certificate) }),

@@ -13,20 +13,18 @@ import type { X509Certificate } from 'node:crypto';
 import { assert, DatabaseError, formatAddress } from '#base';
 import type { Account, Evict, Hold } from '../../memory-budget.ts';
 import type { Waiting, WorkQueue } from '../../work-queue.ts';
-import type { CallStream } from './call-stream.ts';
 import { certificateOf } from './client-certificate.ts';
 import { PIECE_BYTES } from './framing.ts';
 import type { CallTrace, MethodMeter, MethodTraits } from './method-traits.ts';
+import { Output } from './output.ts';
 import type { Packer } from './packing.ts';
 import type { WireParts } from './parts.ts';
-import type { PeerStream, Room } from './peer-stream.ts';
-import type { RepeatedHeaders } from './repeated-headers.ts';
+import type { PeerStream, Room, StreamListener } from './peer-stream.ts';
+import type { RequestHeaders } from './request-headers.ts';
 import type { Place } from './shares.ts';
-import { type CallStatus, type Fields, type GrpcStatusName } from './status.ts';
+import { type CallStatus, type Fields, type GrpcStatusName, OK } from './status.ts';
 
 export interface CallParts {
-  /** The stream of the call. Requests are bytes, replies are bytes in their frames. */
-  readonly stream: CallStream;
   readonly method: MethodTraits;
   readonly meter: MethodMeter;
   readonly peer: PeerStream;
@@ -56,29 +54,27 @@ export interface ReplyParts {
 
 /** Resources of the server for a call, until it ends. */
 export interface Seat {
-  /** Number in the server's table. */
-  readonly number: number;
+  /** Number in the server's table; undefined: it is not accepted yet. */
+  number: number | undefined;
   /** Undefined: it needs none, or has none yet. */
   place: Place | undefined;
   /** Undefined when it was begun. */
   waiting: Waiting | undefined;
 }
 
-const NO_MESSAGE = new Uint8Array(0);
-
 const NOTHING = (): void => undefined;
 
 const UNCOUNTED: Room = { release: NOTHING };
 
-export class Call {
+export class Call implements StreamListener {
   readonly method: MethodTraits;
-  /** For the server: its record of the call, once it is accepted. */
-  seat: Seat | undefined;
+  readonly peer: PeerStream;
+  /** For the server. */
+  readonly seat: Seat = { number: undefined, place: undefined, waiting: undefined };
   /** Undefined: it is not traced. */
   trace: CallTrace | undefined;
-  readonly #stream: CallStream;
+  readonly #output: Output;
   readonly #meter: MethodMeter;
-  readonly #peer: PeerStream;
   readonly #shared: SharedParts;
   readonly #startedAt = performance.now();
   #begun = false;
@@ -99,13 +95,13 @@ export class Call {
 
   constructor(parts: CallParts) {
     this.method = parts.method;
-    this.#stream = parts.stream;
+    this.#output = new Output(parts.peer.stream);
     this.#meter = parts.meter;
-    this.#peer = parts.peer;
+    this.peer = parts.peer;
     this.#shared = parts.shared;
     this.#meter.started();
     if (parts.method.kind !== 'bidi_stream') this.#meter.received();
-    parts.stream.listener = this;
+    parts.peer.call = this;
   }
 
   get ended(): boolean {
@@ -119,7 +115,7 @@ export class Call {
 
   /** The bytes of the request. */
   get message(): Uint8Array {
-    return this.#stream.request;
+    return this.peer.request;
   }
 
   /** Counts a message of a stream of requests. */
@@ -127,34 +123,24 @@ export class Call {
     this.#meter.received();
   }
 
-  get metadata(): Fields {
-    return this.#stream.metadata;
-  }
-
-  /** The object of the headers at the opening of the call. */
-  get opening(): object {
-    return this.#stream.opening;
-  }
-
-  /** Headers that were sent more than once. */
-  get repeated(): RepeatedHeaders {
-    return this.#stream.repeated;
+  get headers(): RequestHeaders {
+    return this.peer.headers;
   }
 
   /** Certificate that the client presented in the handshake. */
   get certificate(): X509Certificate | undefined {
-    return certificateOf(this.#stream);
+    return certificateOf(this.peer.stream);
   }
 
   /** Address and port of the client; undefined when it has disconnected. */
   get address(): string | undefined {
-    const { remoteAddress: host, remotePort: port } = this.#stream.session?.socket ?? {};
+    const { remoteAddress: host, remotePort: port } = this.peer.stream.session?.socket ?? {};
     return host === undefined || port === undefined ? undefined : formatAddress({ host, port });
   }
 
   /** Compression of messages to this client; undefined: none. */
   get encoding(): string | undefined {
-    return this.#shared.packer?.encodingFor(this.#peer.accepted);
+    return this.#shared.packer?.encodingFor(this.headers.known['grpc-accept-encoding']);
   }
 
   /** Time until its deadline; undefined when it has none. */
@@ -179,7 +165,7 @@ export class Call {
 
   /** The first value of a text header; names are lowercase. */
   header(name: string): string | undefined {
-    return this.#stream.header(name);
+    return this.headers.text(name);
   }
 
   /**
@@ -208,7 +194,7 @@ export class Call {
     this.#begun = true;
     // A thread holds the bytes until it has finished, even if the call ends.
     const rooms = this.#replyRooms;
-    for (const room of rooms) this.#peer.withhold(room);
+    for (const room of rooms) this.peer.withhold(room);
     const packed = await packing;
     // The timer of a passed deadline answers, if it has not yet.
     if (this.#ended || this.isLate) {
@@ -234,8 +220,8 @@ export class Call {
       else hold.watch();
     }
     const told = trailers && this.#told(trailers);
-    this.#stream.reply(framed, { headers, trailers: told, encoding }, (restBytes) => {
-      this.#peer.moved();
+    this.#output.reply(framed, { headers, trailers: told, encoding }, (restBytes) => {
+      this.peer.moved();
       for (const hold of holds) {
         if (restBytes === 0) hold.taken();
         else hold.moved();
@@ -266,7 +252,7 @@ export class Call {
     if (this.#ended) return;
     assert(this.method.kind !== 'unary', 'Only a stream begins before its messages', this.method.name);
     this.#begun = true;
-    this.#stream.begin(headers, this.encoding);
+    this.#output.begin(headers, this.encoding);
   }
 
   /**
@@ -284,7 +270,7 @@ export class Call {
     this.#unsent += 1;
     if (hold !== undefined) this.keep(hold);
     const pieceBytesMax = hold?.isWatched === true ? PIECE_BYTES : Number.POSITIVE_INFINITY;
-    this.#stream.write(frames, pieceBytesMax, (restBytes) => {
+    this.#output.write(frames, pieceBytesMax, (restBytes) => {
       if (restBytes === 0) this.#sent(hold);
       else hold?.moved();
     });
@@ -298,28 +284,28 @@ export class Call {
   complete(): void {
     if (this.#ended || this.#isComplete) return;
     this.#isComplete = true;
-    this.#stream.complete();
+    this.#output.finish(OK, this.peer.hasEnded);
   }
 
   /** Account of its connection in the budget for unsent bytes. */
   account(): Account {
-    return this.#shared.unsent.of(this.#peer.connection);
+    return this.#shared.unsent.of(this.peer.connection);
   }
 
   /** Undefined, or a promise of the turn of its connection to read a slice of this size. */
   turn(bytes: number): Promise<void> | undefined {
-    return this.#shared.slices.slice(this.#peer.connection, bytes, this.signal);
+    return this.#shared.slices.slice(this.peer.connection, bytes, this.signal);
   }
 
   /** Holds room until everything was sent, or the client has disconnected. */
   keep(room: Room): void {
-    this.#peer.keep(room);
+    this.peer.keep(room);
   }
 
   /** Ends the call at once, without its unsent output: for a reader that does not read. */
   cut(): void {
     if (!this.#ended) this.#end('RESOURCE_EXHAUSTED');
-    this.#peer.reset();
+    this.peer.reset();
   }
 
   /** Resolves when all output was sent, or the call has ended. One waiter at a time. */
@@ -337,7 +323,8 @@ export class Call {
   finish(status: CallStatus): void {
     if (this.#ended) return;
     const { trailers } = status;
-    this.#stream.finish(trailers === undefined ? status : { ...status, trailers: this.#told(trailers) });
+    const told = trailers === undefined ? status : { ...status, trailers: this.#told(trailers) };
+    this.#output.finish(told, this.peer.hasEnded);
     this.#end(status.code);
   }
 
@@ -362,13 +349,13 @@ export class Call {
 
   /** Room among the small replies. */
   #share(bytes: number, evict: Evict = NOTHING): Hold | undefined {
-    return this.#shared.small.of(this.#peer.connection).tryTake(bytes, evict);
+    return this.#shared.small.of(this.peer.connection).tryTake(bytes, evict);
   }
 
   #sent(hold: Hold | undefined): void {
     if (hold !== undefined) {
       hold.taken();
-      this.#peer.left(hold);
+      this.peer.left(hold);
     }
     this.#unsent -= 1;
     if (this.#unsent === 0) this.#onDrained?.();
@@ -379,8 +366,19 @@ export class Call {
     this.finish(status);
   }
 
-  /** Called by the stream: it has closed, or its deadline has passed. */
-  cancelled(): void {
+  /** Called by the stream: its deadline has passed. */
+  expired(status: CallStatus): void {
+    this.#output.finish(status, this.peer.hasEnded);
+    this.#cancel();
+  }
+
+  /** Called by the stream. */
+  closed(): void {
+    this.#output.drop();
+    this.#cancel();
+  }
+
+  #cancel(): void {
     if (this.#ended) return;
     const hasLeft = this.#unsent === 0;
     if (this.#isComplete && (hasLeft || !this.isLate)) this.#end('OK');
@@ -388,17 +386,15 @@ export class Call {
   }
 
   get #deadlineMs(): number {
-    return this.#stream.deadlineMs;
+    return this.peer.deadlineMs;
   }
 
   #end(code: GrpcStatusName): void {
     this.#ended = true;
-    // The stream keeps the call, and the call its request.
-    this.#stream.request = NO_MESSAGE;
     this.#expected?.release();
     this.#abort?.abort(callEnded(code));
     this.#onDrained?.();
-    this.#peer.ended();
+    this.peer.ended();
     this.#meter.ended(code, (performance.now() - this.#startedAt) / 1000);
     this.trace?.ended(code);
     this.#shared.onEnded(this);

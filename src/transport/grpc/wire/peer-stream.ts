@@ -1,29 +1,38 @@
 /**
- * One stream of HTTP/2: its request as it arrives, and the memory that is reserved for it. A client that sends its
- * request or reads its reply too slowly has its stream reset.
+ * One stream of HTTP/2: its request as it arrives, its deadline, and the memory that is reserved for it. A client that
+ * sends its request or reads its reply too slowly has its stream reset.
  *
  * ```
  *   receiving ── the handler has the message ──> handled ── the call has ended ──> ended ── the peer has it all ──> gone
- *      ├── malformed, or no room for it ──> answered                                └── too slow ──> reset
+ *      ├── malformed, no room, or its deadline has passed ──> answered              └── too slow ──> reset
  *      └── too slow ──> reset; while others need the room: answered
  * ```
  */
-import { constants, type OutgoingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
+import { constants, type IncomingHttpHeaders, type OutgoingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import { Readable } from 'node:stream';
 import type { RequestBytes } from '../../frame-floods.ts';
+import { GatheredBytes } from '../../gathered-bytes.ts';
 import type { Hold } from '../../memory-budget.ts';
-import type { CallStream } from './call-stream.ts';
-import { type FrameFault, isPacking, type Packing } from './frame-faults.ts';
-import { type FrameRules, FrameWalk } from './frame-walk.ts';
+import { type FrameFault, type Packing, timeoutMs } from './frame-faults.ts';
+import { FrameWalk } from './frame-walk.ts';
+import { FRAME_HEADER_BYTES } from './framing.ts';
 import type { WireParts } from './parts.ts';
+import { RequestHeaders } from './request-headers.ts';
 import { type CallStatus, headersOf } from './status.ts';
 import type { ConnectionStreams } from './stream-limits.ts';
 
-export interface PeerStreamEvents {
-  /** The request for a method that takes one message has arrived. */
-  readonly onRequest: (request: CallStream, peer: PeerStream) => void;
-  /** Ends the connection of a stream that has brought too many small pieces. */
-  readonly onCrumbs: (stream: ServerHttp2Stream) => void;
+/** How the requests of a method are read and served. */
+export interface MethodRule {
+  /** False: exactly one message is allowed. */
+  readonly isStream: boolean;
+  /** Maximum length of a message, as sent. */
+  readonly bytesMax: number;
+  /** Headers of ours that it accepts. */
+  readonly taken: readonly string[];
+  /** A health probe is answered also when the node is full. */
+  readonly isProbe: boolean;
+  /** Called when the stream of messages is opened, or when the one message is complete. */
+  readonly serve: (peer: PeerStream) => void;
 }
 
 /**
@@ -53,69 +62,99 @@ function slim(piece: Buffer): Buffer {
 }
 
 const IGNORE = (): void => undefined;
+const NO_MESSAGE = new Uint8Array(0);
+const NOTHING = Buffer.alloc(0);
+/** Buffers up to this size are parts of Node's pool. */
+const SMALL_BYTES = 4096;
 
-export interface PeerStreamParts extends PeerStreamEvents {
+export interface PeerStreamParts {
+  readonly rule: MethodRule;
   readonly streams: ConnectionStreams;
   /** Request bytes received on the connection of the stream. */
   readonly requests: RequestBytes;
-  readonly rules: FrameRules;
   /** Bytes of the open stream; undefined: they are not counted. */
   readonly open: Hold | undefined;
-  readonly own: CallStream;
-  /** The header `grpc-accept-encoding`. */
-  readonly accepted: string | string[] | undefined;
+  /** Ends the connection of the stream, which has brought too many small pieces. */
+  readonly onCrumbs: () => void;
+}
+
+/** The call of a stream. */
+export interface StreamListener {
+  /** The stream has closed. */
+  closed(): void;
+  /** The deadline has passed. */
+  expired(status: CallStatus): void;
+  /** The stream has sent a reply and then received a malformed frame. */
+  faulted(status: CallStatus): void;
+}
+
+/** Receives the bytes of a stream of requests. */
+export interface MessageListener {
+  take(piece: Buffer): void;
+  end(): void;
 }
 
 /** One stream. */
 export class PeerStream {
-  readonly #stream: ServerHttp2Stream;
+  readonly stream: ServerHttp2Stream;
+  readonly headers: RequestHeaders;
+  readonly messageBytesMax: number;
+  /** The message; empty until it is complete, and after the call. */
+  request: Uint8Array = NO_MESSAGE;
+  /** Absent: the request is one message. */
+  messages: MessageListener | undefined;
+  /** Undefined until the call begins. */
+  call: StreamListener | undefined;
   readonly #server: WireParts;
-  readonly #events: PeerStreamEvents;
-  readonly #streams: ConnectionStreams;
-  readonly #requests: RequestBytes;
+  readonly #parts: PeerStreamParts;
   /** Memory that is released with the stream. */
   readonly #unsent: Room[] = [];
   readonly #frames: FrameWalk;
+  /** The first piece of the request, and all of them once there are several. */
+  #first: Buffer | undefined;
+  #gathered: GatheredBytes | undefined;
   #isAwaited = true;
-  readonly #encoding: string | undefined;
-  readonly messageBytesMax: number;
-  /** Encodings that its client accepts: the header `grpc-accept-encoding`. */
-  readonly accepted: string | string[] | undefined;
-  readonly #open: Hold | undefined;
-  readonly #own: CallStream;
   #request: Hold | undefined;
   #received = 0;
   #pieces = 0;
   #hasEnded = false;
   /** Deadline of the current phase; Infinity while a handler works. */
   #dueMs: number;
+  #deadlineMs = Number.POSITIVE_INFINITY;
+  #timer: NodeJS.Timeout | undefined;
 
-  constructor(stream: ServerHttp2Stream, server: WireParts, parts: PeerStreamParts) {
-    const { rules, own } = parts;
+  /** The headers have no fault. */
+  constructor(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, server: WireParts, parts: PeerStreamParts) {
+    const { isStream, bytesMax } = parts.rule;
+    this.stream = stream;
+    this.headers = new RequestHeaders(headers);
+    this.messageBytesMax = bytesMax;
     this.#server = server;
-    this.#events = parts;
-    this.#streams = parts.streams;
-    this.#requests = parts.requests;
-    this.#stream = stream;
-    this.#frames = new FrameWalk(rules);
-    this.#encoding = rules.encoding;
-    this.messageBytesMax = rules.bytesMax;
-    this.accepted = parts.accepted;
-    this.#open = parts.open;
-    this.#open?.watch();
-    this.#own = own;
+    this.#parts = parts;
+    this.#frames = new FrameWalk({ isStream, bytesMax, encoding: this.headers.encoding });
+    parts.open?.watch();
     this.#dueMs = performance.now() + server.limits.receiveMs;
-    this.#read(own);
+    const leftMs = timeoutMs(headers);
+    if (leftMs !== undefined) {
+      this.#deadlineMs = Date.now() + leftMs;
+      this.#timer = setTimeout(() => this.#expire(), leftMs);
+    }
+    this.#read();
+  }
+
+  /** Infinity: none. */
+  get deadlineMs(): number {
+    return this.#deadlineMs;
+  }
+
+  /** True when the request has ended. */
+  get hasEnded(): boolean {
+    return this.#hasEnded;
   }
 
   /** Compression of its message; undefined: none. */
   get packing(): Packing | undefined {
-    return this.#frames.isPacked ? this.encoding : undefined;
-  }
-
-  /** The compression of its messages that the request names. */
-  get encoding(): Packing | undefined {
-    return isPacking(this.#encoding) ? this.#encoding : undefined;
+    return this.#frames.isPacked ? this.headers.packing : undefined;
   }
 
   /**
@@ -124,8 +163,8 @@ export class PeerStream {
    */
   refuse(fault: FrameFault): void {
     if (this.isGone) return;
-    if (this.#stream.headersSent) {
-      this.#own.listener?.faulted(this.#answerTo(fault));
+    if (this.stream.headersSent) {
+      this.call?.faulted(this.#answerTo(fault));
       return;
     }
     const headers = headersOf(this.#answerTo(fault));
@@ -160,27 +199,27 @@ export class PeerStream {
 
   /** True when nothing can be sent on it any more: it was reset, or its connection is lost. */
   get isGone(): boolean {
-    return this.#stream.destroyed || this.#stream.closed;
+    return this.stream.destroyed || this.stream.closed;
   }
 
   /** Streams of one connection have the same object. */
   get connection(): object {
-    return this.#stream.session ?? this.#stream;
+    return this.stream.session ?? this.stream;
   }
 
   /** Sets the number of calls of its connection that may last; `raised`: the stream limit for them. */
   lasting(calls: number, raised: number): void {
-    this.#streams.lasting(calls, raised);
+    this.#parts.streams.lasting(calls, raised);
   }
 
   /** A part of its reply was sent. */
   moved(): void {
-    this.#open?.moved();
+    this.#parts.open?.moved();
   }
 
   /** Holds room until `left` or the end of the stream. */
   keep(room: Room): void {
-    if (this.#stream.closed) room.release();
+    if (this.stream.closed) room.release();
     else this.#unsent.push(room);
   }
 
@@ -197,14 +236,16 @@ export class PeerStream {
 
   /** The call has ended and its message was dropped: its reply should be sent soon. */
   ended(): void {
+    this.request = NO_MESSAGE;
+    clearTimeout(this.#timer);
     this.#request?.release();
-    this.#open?.watch();
+    this.#parts.open?.watch();
     this.#dueMs = performance.now() + this.#server.limits.lingerMs;
   }
 
   /** Resets the stream, which gRPC clients report as RESOURCE_EXHAUSTED, and drops everything that is unsent. */
   reset(): void {
-    this.#end(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    this.#cut(constants.NGHTTP2_ENHANCE_YOUR_CALM);
     this.#release();
   }
 
@@ -212,8 +253,10 @@ export class PeerStream {
   closed(): void {
     this.#awaitNoMore();
     this.#release();
-    this.#open?.release();
-    this.#own.closed();
+    this.#parts.open?.release();
+    clearTimeout(this.#timer);
+    this.#drop();
+    this.call?.closed();
   }
 
   /**
@@ -222,30 +265,30 @@ export class PeerStream {
    */
   evict(): void {
     this.#server.onRefused('overload');
-    if (this.isGone || this.#stream.headersSent) this.reset();
+    if (this.isGone || this.stream.headersSent) this.reset();
     else this.#close(headersOf(this.#server.refusals.noRoom));
   }
 
   /** For the registry. */
   endIfLate(nowMs: number): void {
-    if (nowMs > this.#dueMs) this.#end(constants.NGHTTP2_CANCEL);
+    if (nowMs > this.#dueMs) this.#cut(constants.NGHTTP2_CANCEL);
   }
 
   /**
    * Takes the bytes that node:http2 pushes at once. They go through the stream only when it has another listener: its
    * buffer, ticks and events cost as much as the rest of reading.
    */
-  #read(own: CallStream): void {
-    const stream = this.#stream;
+  #read(): void {
+    const { stream } = this;
     // A stream with an error closes.
     stream.on('error', IGNORE);
     stream.push = (chunk: unknown, encoding?: BufferEncoding): boolean => {
       if (!Buffer.isBuffer(chunk)) {
-        if (chunk === null) this.#endOf(own);
+        if (chunk === null) this.#end();
         return Readable.prototype.push.call(stream, chunk, encoding);
       }
       const piece = slim(chunk);
-      if (this.#isFine(piece) && !own.isAnswered) own.take(piece);
+      if (this.#isFine(piece)) this.#take(piece);
       return stream.listenerCount('data') === 0 || Readable.prototype.push.call(stream, piece);
     };
     // From now on node:http2 reads it.
@@ -254,32 +297,59 @@ export class PeerStream {
 
   /** Answers without a message, stops reading, and drops the bytes that have arrived. */
   #close(headers: OutgoingHttpHeaders): void {
-    this.#stream.respond(headers, { endStream: true });
-    this.#stream.close(constants.NGHTTP2_NO_ERROR);
-    this.#own.drop();
+    this.stream.respond(headers, { endStream: true });
+    this.stream.close(constants.NGHTTP2_NO_ERROR);
+    this.#drop();
     this.#request?.release();
     this.#awaitNoMore();
     this.ended();
     this.#dueMs = performance.now() + Math.min(ANSWER_MS, this.#server.limits.lingerMs);
   }
 
+  #take(piece: Buffer): void {
+    if (this.messages !== undefined) return this.messages.take(piece);
+    if (this.#first === undefined) {
+      this.#first = piece;
+      return;
+    }
+    this.#gathered ??= gathering(this.#first);
+    this.#gathered.add(piece);
+  }
+
   /** The request ends; when the stream is closed, for another reason. */
-  #endOf(own: CallStream): void {
+  #end(): void {
     if (this.#hasEnded || !this.#isWhole()) return;
     this.#hasEnded = true;
-    if (own.isAnswered) return;
-    own.whole();
-    if (own.messages === undefined) this.#events.onRequest(own, this);
+    if (this.messages !== undefined) return this.messages.end();
+    const first = this.#first ?? NOTHING;
+    const frame = this.#gathered?.take() ?? (isAlone(first) ? first : Buffer.from(first));
+    this.#drop();
+    this.request = frame.subarray(FRAME_HEADER_BYTES);
+    this.#parts.rule.serve(this);
+  }
+
+  /** Drops the bytes of the request that have arrived. */
+  #drop(): void {
+    this.#first = undefined;
+    this.#gathered = undefined;
+  }
+
+  #expire(): void {
+    // Timers and the clock may differ.
+    this.#deadlineMs = Math.min(this.#deadlineMs, Date.now());
+    const status = this.#server.refusals.expired(String(this.headers.known['grpc-timeout']));
+    if (this.call === undefined) this.answer(status);
+    else this.call.expired(status);
   }
 
   /** Counts the next piece of the request. Returns whether there is room for it and it is well-formed. */
   #isFine(piece: Uint8Array): boolean {
-    this.#requests.count += piece.length;
-    if (this.#stream.closed) return false;
+    this.#parts.requests.count += piece.length;
+    if (this.stream.closed) return false;
     this.#received += piece.length;
     this.#pieces += 1;
-    if (!this.#streams.takes(piece.length, this.#pieces)) {
-      this.#events.onCrumbs(this.#stream);
+    if (!this.#parts.streams.takes(piece.length, this.#pieces)) {
+      this.#parts.onCrumbs();
       return false;
     }
     if (this.#count(this.#received)) return this.#isNone(this.#frames.take(piece));
@@ -291,12 +361,12 @@ export class PeerStream {
     this.#awaitNoMore();
     this.#request?.taken();
     this.#request?.pin();
-    this.#open?.pin();
-    return !this.#stream.closed && this.#isNone(this.#frames.end());
+    this.#parts.open?.pin();
+    return !this.stream.closed && this.#isNone(this.#frames.end());
   }
 
   #awaitNoMore(): void {
-    if (this.#isAwaited) this.#streams.cameWhole();
+    if (this.#isAwaited) this.#parts.streams.cameWhole();
     this.#isAwaited = false;
   }
 
@@ -309,9 +379,9 @@ export class PeerStream {
    * Drops unsent bytes as well. A closed stream keeps them until the socket has sent the reset; when the connection is
    * lost before that, Node 24 sends them as empty frames endlessly.
    */
-  #end(code: number): void {
-    this.#stream.close(code);
-    this.#stream.destroy();
+  #cut(code: number): void {
+    this.stream.close(code);
+    this.stream.destroy();
   }
 
   #release(): void {
@@ -321,13 +391,28 @@ export class PeerStream {
 
   /** Reserves so many bytes for the request. False: there is no room for them. */
   #count(bytes: number): boolean {
-    if (this.#stream.closed) return true;
+    if (this.stream.closed) return true;
     if (this.#request !== undefined) return this.#request.tryGrow(bytes);
-    if (bytes <= SMALL_REQUEST_BYTES) return this.#open === undefined || this.#open.tryGrow(STREAM_BYTES + bytes);
+    const { open } = this.#parts;
+    if (bytes <= SMALL_REQUEST_BYTES) return open === undefined || open.tryGrow(STREAM_BYTES + bytes);
     this.#request = this.#server.requests.of(this.connection).tryTake(bytes, () => this.evict());
     this.#request?.watch();
     // From now on the request shows whether its client makes progress.
-    this.#open?.pin();
+    open?.pin();
     return this.#request !== undefined;
   }
+}
+
+/** Gathers the bytes from the first piece on, with memory for the length that its frame announces. */
+function gathering(first: Buffer): GatheredBytes {
+  const gathered = new GatheredBytes(
+    first.length < FRAME_HEADER_BYTES ? 0 : FRAME_HEADER_BYTES + first.readUInt32BE(1),
+  );
+  gathered.add(first);
+  return gathered;
+}
+
+/** Returns whether it pins little other memory. A large message has its own buffer, which is released (ADR 0017). */
+function isAlone({ length, buffer }: Buffer): boolean {
+  return length < SMALL_BYTES || length === buffer.byteLength;
 }

@@ -10,33 +10,19 @@ import type { Socket } from 'node:net';
 import { quote, Slots } from '#base';
 import { type FrameFloods, headBytes, type RequestBytes } from '../../frame-floods.ts';
 import { OF_CLIENTS } from '../../own-headers.ts';
-import { CallStream } from './call-stream.ts';
 import { certificateOf } from './client-certificate.ts';
 import { type FrameFault, HEAD_LIMITS, headFault } from './frame-faults.ts';
 import type { EndReason, WireParts } from './parts.ts';
-import { PeerStream, type PeerStreamEvents, type PeerStreamParts, STREAM_BYTES } from './peer-stream.ts';
+import { type MethodRule, PeerStream, type PeerStreamParts, STREAM_BYTES } from './peer-stream.ts';
 import { type ReadHandle, type ReadingTurns, readHandleOf } from './reading-turns.ts';
 import { BEYOND_WASTE, type ConnectionStreams } from './stream-limits.ts';
 
-/** Rules for reading the requests of a method. */
-export interface MessageRule {
-  readonly messages: 'one' | 'many';
-  /** Maximum length of a message, as sent. */
-  readonly bytesMax: number;
-  /** Headers of ours that it accepts. */
-  readonly taken: readonly string[];
-  /** A health probe is answered also when the node is full. */
-  readonly isProbe: boolean;
-}
-
 /** Parts of the server around its streams. */
-export interface PeerStreamsOptions extends Pick<PeerStreamEvents, 'onRequest'> {
+export interface PeerStreamsOptions {
   readonly turns: ReadingTurns;
   readonly floods: FrameFloods;
   /** The methods that are served, by path. */
-  readonly rules: ReadonlyMap<string, MessageRule>;
-  /** A stream of requests has begun. */
-  readonly onOpened: (request: CallStream, peer: PeerStream) => void;
+  readonly rules: ReadonlyMap<string, MethodRule>;
 }
 
 const CREATED = 'http2.server.stream.created';
@@ -51,7 +37,13 @@ const FREE_PROBES_MAX = 100;
 const WINDOW_BYTES = 64 * 1024;
 
 /** Its messages are not parsed. */
-const NO_METHOD = { messages: undefined, bytesMax: 0, taken: OF_CLIENTS, isProbe: false };
+const NO_METHOD: MethodRule = {
+  isStream: false,
+  bytesMax: 0,
+  taken: OF_CLIENTS,
+  isProbe: false,
+  serve: () => undefined,
+};
 
 const SWEEP_EVERY_MS = 1_000;
 
@@ -66,11 +58,10 @@ interface Served {
 export class PeerStreams {
   readonly #parts: WireParts;
   readonly #options: PeerStreamsOptions;
-  readonly #events: PeerStreamEvents;
   readonly #streams = new Slots<PeerStream>();
   /** Sessions of this server. */
   readonly #sessions = new WeakMap<Http2Session, Served>();
-  readonly #own = new WeakMap<object, CallStream>();
+  readonly #peers = new WeakMap<object, PeerStream>();
   readonly #onCreated = (message: unknown): void => this.#created(message);
   readonly #sweeping: NodeJS.Timeout;
   #freeProbes = 0;
@@ -78,8 +69,6 @@ export class PeerStreams {
   constructor(parts: WireParts, options: PeerStreamsOptions) {
     this.#parts = parts;
     this.#options = options;
-    const onCrumbs: PeerStreamEvents['onCrumbs'] = ({ session }) => session && this.#endConnection(session, 'pieces');
-    this.#events = { onRequest: options.onRequest, onCrumbs };
     this.#sweeping = setInterval(() => this.#sweep(), SWEEP_EVERY_MS).unref();
     subscribe(CREATED, this.#onCreated);
   }
@@ -92,10 +81,10 @@ export class PeerStreams {
     streams.onRaise = (maxConcurrentStreams) => {
       if (!session.destroyed && !session.closed) session.settings({ maxConcurrentStreams });
     };
-    session.on('stream', (stream: object, headers: IncomingHttpHeaders, _flags: unknown, raw: readonly string[]) => {
+    session.on('stream', (stream: object, _headers: unknown, _flags: unknown, raw: readonly string[]) => {
       requests.count += headBytes(raw);
       if (raw.length > 2 * HEAD_LIMITS.headerPairsMax) this.#endConnection(session, 'headers');
-      else this.#own.get(stream)?.repeated.handOn(headers, raw);
+      else this.#peers.get(stream)?.headers.handOn(raw);
     });
   }
 
@@ -116,8 +105,8 @@ export class PeerStreams {
       this.#refuse(stream);
       return;
     }
-    const rule = this.#options.rules.get(headers[':path'] ?? '');
-    const isFree = this.#freeProbes < FREE_PROBES_MAX && rule?.isProbe === true;
+    const rule = this.#options.rules.get(headers[':path'] ?? '') ?? NO_METHOD;
+    const isFree = this.#freeProbes < FREE_PROBES_MAX && rule.isProbe;
     const open = isFree ? undefined : this.#parts.streams.of(session).tryTake(STREAM_BYTES, () => peer.evict());
     if (this.#streams.size >= STREAMS_MAX || (!isFree && open === undefined)) {
       open?.release();
@@ -127,7 +116,8 @@ export class PeerStreams {
       return;
     }
     if (isFree) this.#freeProbes += 1;
-    const peer = this.#peerOf(stream, headers, { open, streams, requests });
+    const onCrumbs = (): void => this.#endConnection(session, 'pieces');
+    const peer = this.#peerOf(stream, headers, { rule, open, streams, requests, onCrumbs });
     const number = this.#streams.add(peer);
     stream.on('close', () => {
       this.#streams.remove(number);
@@ -169,38 +159,26 @@ export class PeerStreams {
   }
 
   /** Answers a fault of the headers at once, and a refusal of the call, too. */
-  #peerOf(
-    stream: ServerHttp2Stream,
-    headers: IncomingHttpHeaders,
-    shared: Pick<PeerStreamParts, 'open' | 'streams' | 'requests'>,
-  ): PeerStream {
-    const { refusals, refusalOf } = this.#parts;
+  #peerOf(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, parts: PeerStreamParts): PeerStream {
+    const { refusalOf } = this.#parts;
     const path = headers[':path'] ?? '';
-    const { messages, bytesMax, taken } = this.#options.rules.get(path) ?? NO_METHOD;
-    const fault = headFault(headers, taken) ?? (messages === undefined ? unknownMethod(path) : undefined);
+    const { rule } = parts;
+    const fault = headFault(headers, rule.taken) ?? (rule === NO_METHOD ? unknownMethod(path) : undefined);
     const address = stream.session?.socket.remoteAddress;
     const refusal =
       fault === undefined
         ? refusalOf?.({ path, headers, address, certificate: () => certificateOf(stream) })
         : undefined;
     const isAnswered = fault !== undefined || (refusal !== undefined && !(refusal instanceof Promise));
-    const encoding = headers['grpc-encoding'];
-    const rules = {
-      isStream: messages === 'many',
-      encoding: typeof encoding === 'string' ? encoding : undefined,
-      bytesMax,
-    };
-    const own = new CallStream(stream, headers, refusals.expired);
-    this.#own.set(stream, own);
-    const accepted = headers['grpc-accept-encoding'];
-    const peer = new PeerStream(stream, this.#parts, { rules, own, accepted, ...shared, ...this.#events });
+    const peer = new PeerStream(stream, headers, this.#parts, parts);
+    this.#peers.set(stream, peer);
     if (fault !== undefined) peer.refuse(fault);
     if (fault?.isFlood === true && stream.session !== undefined) this.#endConnection(stream.session, 'headers');
     if (refusal instanceof Promise) {
       // A rejection, or a refusal after the whole message has arrived, is left to the handler of the call.
       refusal.then((status) => status && peer.answerEarly(status), IGNORE);
     } else if (refusal !== undefined) peer.answer(refusal);
-    if (messages === 'many' && !isAnswered) this.#options.onOpened(own, peer);
+    if (rule.isStream && !isAnswered) rule.serve(peer);
     return peer;
   }
 

@@ -6,16 +6,16 @@
  */
 import { assert } from '#base';
 import type { Call } from './call.ts';
-import type { MessageListener } from './call-stream.ts';
-import type { PeerStream } from './peer-stream.ts';
+import { FrameCutter } from './frame-cutter.ts';
+import { FRAME_HEADER_BYTES } from './framing.ts';
+import type { MessageListener } from './peer-stream.ts';
 import type { Unpacker } from './unpacking.ts';
 
-/** Overhead of a message besides its bytes, so that empty ones are bounded, too. */
+/** Overhead of a message besides its frame, so that empty ones are bounded, too. */
 const AROUND_MESSAGE_BYTES = 64;
 
 export interface RequestMessagesOptions {
   readonly call: Call;
-  readonly peer: PeerStream;
   readonly unpacker: Unpacker;
   /** Maximum bytes of all messages; beyond it the call ends. */
   readonly bytesMax: number;
@@ -23,6 +23,7 @@ export interface RequestMessagesOptions {
 
 export class RequestMessages implements MessageListener, AsyncIterable<Uint8Array> {
   readonly #options: RequestMessagesOptions;
+  readonly #cutter = new FrameCutter();
   #waiting: { readonly message: Uint8Array; readonly isPacked: boolean }[] = [];
   #bytes = 0;
   #hasEnded = false;
@@ -34,11 +35,16 @@ export class RequestMessages implements MessageListener, AsyncIterable<Uint8Arra
     options.call.signal.addEventListener('abort', () => this.end());
   }
 
-  message(message: Uint8Array, isPacked: boolean): void {
+  take(piece: Buffer): void {
     const { call, bytesMax } = this.#options;
-    if (call.ended) return;
-    this.#bytes += AROUND_MESSAGE_BYTES + message.length;
-    this.#waiting.push({ message, isPacked });
+    const cut = call.ended ? undefined : this.#cutter.add(piece);
+    if (cut === undefined) return;
+    this.#bytes += cut.frames.length + AROUND_MESSAGE_BYTES * cut.count;
+    for (let rest = cut.frames; rest.length > 0; ) {
+      const end = FRAME_HEADER_BYTES + rest.readUInt32BE(1);
+      this.#waiting.push({ message: rest.subarray(FRAME_HEADER_BYTES, end), isPacked: rest[0] === 1 });
+      rest = rest.subarray(end);
+    }
     if (this.#bytes <= bytesMax) return this.#wake();
     this.#waiting = [];
     const words = 'So many requests are not answered on one stream; go on with another';
@@ -70,10 +76,11 @@ export class RequestMessages implements MessageListener, AsyncIterable<Uint8Arra
 
   /** Undefined: it is malformed, or the stream has closed. */
   async #unpacked(message: Uint8Array): Promise<Uint8Array | undefined> {
-    const { peer, unpacker } = this.#options;
-    const { encoding, connection } = peer;
-    assert(encoding !== undefined, 'A message is compressed by what its stream says');
-    const unpacked = await unpacker.unpack(message, encoding, {
+    const { call, unpacker } = this.#options;
+    const { peer } = call;
+    const { headers, connection } = peer;
+    assert(headers.packing !== undefined, 'A message is compressed by what its stream says');
+    const unpacked = await unpacker.unpack(message, headers.packing, {
       connection,
       get isGone() {
         return peer.isGone;

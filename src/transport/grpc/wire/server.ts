@@ -8,19 +8,18 @@
  * (frame-faults.ts).
  */
 import type { Socket } from 'node:net';
-import { assert, cannotListen, Slots } from '#base';
+import { cannotListen, Slots } from '#base';
 import { FrameFloods } from '../../frame-floods.ts';
 import { WorkQueue } from '../../work-queue.ts';
-import { Call, type CallParts, type Seat, type SharedParts } from './call.ts';
-import type { CallStream } from './call-stream.ts';
+import { Call, type SharedParts } from './call.ts';
 import { Connections, type ListenPlace } from './connections.ts';
 import { ASKING, type Packing } from './frame-faults.ts';
 import type { DuplexMethod, Method } from './method.ts';
 import { type CallKind, type CallTrace, callKind, type MethodMeter, type MethodTraits } from './method-traits.ts';
 import { Packer } from './packing.ts';
 import type { WireParts } from './parts.ts';
-import type { PeerStream } from './peer-stream.ts';
-import { type MessageRule, PeerStreams } from './peer-streams.ts';
+import type { MethodRule, PeerStream } from './peer-stream.ts';
+import { PeerStreams } from './peer-streams.ts';
 import { ReadingTurns } from './reading-turns.ts';
 import { RequestMessages } from './request-messages.ts';
 import { Shares } from './shares.ts';
@@ -56,17 +55,9 @@ const FLUSH_MS = 500;
 /** Status of a call whose connection is closed; it is only counted. */
 const GONE: CallStatus = { code: 'CANCELLED', message: 'The connection of the call has gone' };
 
-/** A call whose message has arrived. */
-interface Arrived extends Pick<CallParts, 'stream' | 'method' | 'meter'> {
-  readonly peer: PeerStream;
-  /** True while there is room for its message. */
-  readonly hasRoom: boolean;
-}
-
 export class WireServer {
   readonly #parts: WireServerParts;
   readonly #calls = new Slots<Call>();
-  readonly #methods = new Map<string, { readonly method: Method | DuplexMethod; readonly meter: MethodMeter }>();
   readonly #shared: SharedParts;
   readonly #peers: PeerStreams;
   readonly #connections: Connections;
@@ -94,15 +85,12 @@ export class WireServer {
     };
     this.#peers = new PeerStreams(parts, {
       ...watching,
-      rules: rulesOf(parts),
-      onRequest: (request, peer) => this.#arrived(request, peer),
-      onOpened: (request, peer) => this.#opened(request, peer),
+      rules: new Map(parts.methods.map((method) => [`/${method.service}/${method.name}`, this.#ruleOf(method)])),
     });
     this.#connections = new Connections(parts, {
       ...watching,
       onSession: (session, socket, streams) => this.#peers.serve(session, socket, streams),
     });
-    for (const method of parts.methods) this.#methods.set(pathOf(method), { method, meter: parts.meterOf(method) });
   }
 
   /**
@@ -164,80 +152,66 @@ export class WireServer {
     });
   }
 
-  #ended({ seat }: Call): void {
-    if (seat !== undefined) {
-      this.#calls.remove(seat.number);
-      seat.place?.release();
-      seat.waiting?.forget();
-    }
+  #ended({ seat: { number, place, waiting } }: Call): void {
+    if (number !== undefined) this.#calls.remove(number);
+    place?.release();
+    waiting?.forget();
     if (this.#calls.size === 0) this.#onIdle?.();
   }
 
+  #ruleOf(method: Method | DuplexMethod): MethodRule {
+    const { limits, meterOf } = this.#parts;
+    const { headers = [], isProbe = false, messageBytesMax } = method;
+    const bytesMax = messageBytesMax === undefined ? limits.requestBytesMax : largest(messageBytesMax, this.#parts);
+    const shared = { bytesMax, taken: [...ASKING, ...headers], isProbe };
+    const meter = meterOf(method);
+    return method.kind === 'bidi_stream'
+      ? { ...shared, isStream: true, serve: (peer) => this.#opened(peer, method, meter) }
+      : { ...shared, isStream: false, serve: (peer) => this.#arrived(peer, method, meter) };
+  }
+
   /** A stream of requests has begun. */
-  #opened(stream: CallStream, peer: PeerStream): void {
-    const known = this.#methods.get(stream.path);
-    assert(known?.method.kind === 'bidi_stream', 'What is opened is a stream that is served', stream.path);
-    const { method, meter } = known;
-    const call = new Call({ stream, method, meter, peer, shared: this.#shared });
-    const refusal = this.#refusal(true);
-    if (refusal !== undefined) {
-      call.finish(refusal);
-      return;
-    }
-    call.seat = { number: this.#calls.add(call), place: undefined, waiting: undefined };
-    const { streamBytesMax: bytesMax } = method;
-    const messages = new RequestMessages({ call, peer, unpacker: this.#unpacker, bytesMax });
-    stream.messages = messages;
+  #opened(peer: PeerStream, method: DuplexMethod, meter: MethodMeter): void {
+    const call = new Call({ method, meter, peer, shared: this.#shared });
+    if (!this.#accept(call, () => true)) return;
+    const messages = new RequestMessages({ call, unpacker: this.#unpacker, bytesMax: method.streamBytesMax });
+    peer.messages = messages;
     this.#run(call, () => ending(call, method.handle(call, messages)));
   }
 
   /** A request of one message has arrived. */
-  #arrived(stream: CallStream, peer: PeerStream): void {
-    const known = this.#methods.get(stream.path);
-    assert(known !== undefined, 'What arrives is for a method that is served', stream.path);
-    const { method, meter } = known;
-    assert(method.kind !== 'bidi_stream', 'A stream of requests is opened', stream.path);
+  #arrived(peer: PeerStream, method: Method, meter: MethodMeter): void {
     const goOn = (hasRoom: boolean): void => {
-      const accepted = this.#accept({ method, meter, stream, peer, hasRoom });
-      if (accepted !== undefined) this.#begin(accepted, () => this.#handle(method, accepted.call));
+      const call = new Call({ method, meter, peer, shared: this.#shared });
+      call.trace = this.#parts.traceOf?.(call);
+      const { length } = call.message;
+      const takeRoom = (): boolean =>
+        hasRoom && peer.deliver(length) && (method.mustAnswer !== true || call.expectReply(length));
+      if (this.#accept(call, takeRoom)) this.#begin(call, () => this.#handle(method, call));
     };
     const { packing } = peer;
     if (packing === undefined) goOn(true);
-    else void this.#unpack(stream, peer, packing, goOn);
+    else void this.#unpack(peer, packing, goOn);
   }
 
   /** Continues with whether there is room for the unpacked message, unless it is refused or its client has gone. */
-  async #unpack(
-    stream: CallStream,
-    peer: PeerStream,
-    packing: Packing,
-    goOn: (hasRoom: boolean) => void,
-  ): Promise<void> {
-    const unpacked = await this.#unpacker.unpack(stream.request, packing, peer);
+  async #unpack(peer: PeerStream, packing: Packing, goOn: (hasRoom: boolean) => void): Promise<void> {
+    const unpacked = await this.#unpacker.unpack(peer.request, packing, peer);
     if (unpacked.kind === 'fault') peer.refuse(unpacked.fault);
     if (peer.isGone || unpacked.kind === 'gone' || unpacked.kind === 'fault') return;
-    if (unpacked.kind === 'message') stream.request = unpacked.message;
+    if (unpacked.kind === 'message') peer.request = unpacked.message;
     goOn(unpacked.kind === 'message');
   }
 
-  /** Accepts the call, unless it is refused at once, or its client has disconnected (T10). */
-  #accept({ stream, method, meter, peer, hasRoom }: Arrived): Accepted | undefined {
-    const call = new Call({ stream, method, meter, peer, shared: this.#shared });
-    call.trace = this.#parts.traceOf?.(call);
-    if (peer.isGone) {
-      call.finish(GONE);
-      return undefined;
-    }
-    const { length } = stream.request;
-    const isDelivered = hasRoom && peer.deliver(length);
-    const refusal = this.#refusal(isDelivered && (method.mustAnswer !== true || call.expectReply(length)));
-    if (refusal !== undefined) {
-      call.finish(refusal);
-      return undefined;
-    }
-    const seat = { number: this.#calls.add(call), place: undefined, waiting: undefined };
-    call.seat = seat;
-    return { call, seat, peer };
+  /**
+   * Accepts the call, unless it is refused at once, or its client has disconnected (T10). `takeRoom` returns whether
+   * there is room for it.
+   */
+  #accept(call: Call, takeRoom: () => boolean): boolean {
+    const refusal = call.peer.isGone ? GONE : this.#refusal(takeRoom());
+    if (refusal === undefined) call.seat.number = this.#calls.add(call);
+    else call.finish(refusal);
+    return refusal === undefined;
   }
 
   #refusal(hasRoom: boolean): CallStatus | undefined {
@@ -248,7 +222,8 @@ export class WireServer {
   }
 
   /** Takes a slot for a call that may last; false: its connection has used its share, and the call has ended. */
-  #hasSlot({ call, seat, peer }: Accepted): boolean {
+  #hasSlot(call: Call): boolean {
+    const { seat, peer } = call;
     const { refusals, onRefused, limits } = this.#parts;
     const kind = callKind(call.method);
     if (kind === undefined) return true;
@@ -268,8 +243,8 @@ export class WireServer {
   }
 
   /** Runs a handler in the turn of its connection; a probe at once. */
-  #begin(accepted: Accepted, work: () => void | Promise<void>): void {
-    const { call, seat, peer } = accepted;
+  #begin(call: Call, work: () => void | Promise<void>): void {
+    const { seat, peer } = call;
     if (call.method.isProbe === true) return this.#run(call, work);
     seat.waiting = this.#beginning.begin(peer.connection, () => {
       seat.waiting = undefined;
@@ -282,7 +257,7 @@ export class WireServer {
         return;
       }
       // Refusals also wait for their turn: otherwise they would bring as many new calls at once.
-      if (this.#hasSlot(accepted)) this.#run(call, work);
+      if (this.#hasSlot(call)) this.#run(call, work);
     });
   }
 
@@ -310,13 +285,6 @@ export class WireServer {
   }
 }
 
-/** An accepted call. */
-interface Accepted {
-  readonly call: Call;
-  readonly seat: Seat;
-  readonly peer: PeerStream;
-}
-
 function handled(method: Method, call: Call): void | Promise<void> {
   if (method.kind === 'unary') return method.handle(call, call.message);
   return ending(call, method.handle(call, call.message));
@@ -329,24 +297,6 @@ function ending(call: Call, pending: Promise<void>): Promise<void> {
 
 function mayLast({ method }: Call): boolean {
   return method.kind !== 'unary' || callKind(method) === 'waiting';
-}
-
-function pathOf({ service, name }: MethodTraits): string {
-  return `/${service}/${name}`;
-}
-
-/** Rules for reading the requests of each method, by path. */
-function rulesOf(parts: WireServerParts): ReadonlyMap<string, MessageRule> {
-  const { methods, limits } = parts;
-  return new Map(
-    methods.map((method) => {
-      const bytesMax =
-        method.messageBytesMax === undefined ? limits.requestBytesMax : largest(method.messageBytesMax, parts);
-      const taken = method.headers === undefined ? ASKING : [...ASKING, ...method.headers];
-      const { kind, isProbe = false } = method;
-      return [pathOf(method), { messages: kind === 'bidi_stream' ? 'many' : 'one', bytesMax, taken, isProbe }];
-    }),
-  );
 }
 
 /** The pieces of a message and the whole message are held at once, and some room must be left for others. */
