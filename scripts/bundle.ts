@@ -15,7 +15,7 @@
 import { spawnSync } from 'node:child_process';
 import { cpSync, realpathSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { type OutputChunk, rolldown } from 'rolldown';
+import { type OutputChunk, rolldown, type TreeshakingOptions } from 'rolldown';
 
 /** The entry file of each thread, and its source. Threads refer to each other's files, so the names are fixed. */
 const THREADS: Readonly<Record<string, string>> = {
@@ -29,6 +29,12 @@ const THREADS: Readonly<Record<string, string>> = {
 };
 /** Matches the file name of a thread where the sources start it. */
 const STARTED = /["'`]\.\/([\w-]+-worker)\.js["'`]/g;
+
+/** The server uses the generated messages and not the generated clients, so it does not load their library. */
+const UNUSED_CLIENTS: TreeshakingOptions = {
+  moduleSideEffects: [{ test: /^@grpc\/grpc-js$/, sideEffects: false }],
+  manualPureFunctions: ['makeGenericClientConstructor'],
+};
 
 const root = resolve(import.meta.dirname, '..');
 const [folder] = process.argv.slice(2);
@@ -69,6 +75,7 @@ async function bundle(thread: string, source: string, dir: string): Promise<read
     tsconfig: false,
     resolve: { conditionNames: ['source'] },
     external: (id) => !id.startsWith('.') && !id.startsWith('/') && !id.startsWith('#'),
+    treeshake: UNUSED_CLIENTS,
     onLog: (level, log, report) => report(level === 'warn' ? 'error' : level, log),
   });
   const { output } = await bundled.write({
