@@ -12,7 +12,6 @@
  * service, created with its first call.
  */
 import type { X509Certificate } from 'node:crypto';
-import type { IncomingHttpHeaders } from 'node:http2';
 import type { Credentials, Principal } from '#auth';
 import { DatabaseError } from '#base';
 import type { Service } from '#service';
@@ -23,6 +22,7 @@ import { statusOfError } from './error-status.ts';
 import type { Call } from './wire/call.ts';
 import type { Method } from './wire/method.ts';
 import type { Opening } from './wire/parts.ts';
+import type { RequestHeaders } from './wire/request-headers.ts';
 import type { CallStatus } from './wire/status.ts';
 
 type Methods = ReadonlyMap<string, Method>;
@@ -33,8 +33,8 @@ export class Gate {
   readonly #limits: RateLimits | undefined;
   readonly #access: Access | undefined;
   readonly #methodsOf: (service: Service) => readonly Method[];
-  /** Principals of calls, by the object of their headers. */
-  readonly #callers = new WeakMap<object, Principal | Promise<Principal>>();
+  /** Principals of calls. */
+  readonly #callers = new WeakMap<RequestHeaders, Principal | Promise<Principal>>();
   readonly #methods = new WeakMap<Principal, Methods>();
 
   /** `methodsOf`: the methods over the view that a principal has of the service. */
@@ -50,15 +50,16 @@ export class Gate {
 
   /** Status that ends the call at its headers; undefined when the call continues. */
   readonly refusalOf = (opening: Opening): CallStatus | Promise<CallStatus | undefined> | undefined => {
-    const { path, headers, address } = opening;
+    const { headers, client } = opening;
+    const { path } = headers;
     if (path.startsWith(HEALTH_PREFIX)) return undefined;
-    const isCounted = this.#limits?.isCounted(headers[COUNTED]?.toString()) === true;
+    const isCounted = this.#limits?.isCounted(headers.text(COUNTED)) === true;
     const limits = isCounted ? undefined : this.#limits;
     try {
       if (this.#access !== undefined && isGuarded(path.slice(1))) {
         return this.#identified(opening, this.#access, limits)?.then(NONE, refused);
       }
-      count({ address }, limits);
+      count({ address: client?.host }, limits);
       return undefined;
     } catch (failure) {
       return refused(failure);
@@ -69,9 +70,10 @@ export class Gate {
   readonly handlerFor = (call: Call, method: Method): Method | Promise<Method> => {
     const access = this.#access;
     if (access === undefined || !isGuarded(method.service)) return method;
-    const { untilKnown } = call.headers;
+    const { headers } = call.peer;
+    const { untilKnown } = headers;
     if (untilKnown !== undefined) return untilKnown.then(() => this.handlerFor(call, method));
-    const found = this.#known(call) ?? access.authenticator.identify(new CallHeaders(call));
+    const found = this.#known(headers) ?? access.authenticator.identify(new SentCredentials(call.peer));
     if (!(found instanceof Promise)) return this.#of(access, found, method);
     return authenticating(found, call.trace?.span).then((principal) => this.#of(access, principal, method));
   };
@@ -80,18 +82,19 @@ export class Gate {
    * The principal from the opening of the call. A credential may have expired while the message arrived; and only one
    * value of a repeated header was checked then.
    */
-  #known(call: Call): Principal | Promise<Principal> | undefined {
-    if (call.headers.hasRepeated) return undefined;
-    const caller = this.#callers.get(call.headers.known);
+  #known(headers: RequestHeaders): Principal | Promise<Principal> | undefined {
+    if (headers.hasRepeated) return undefined;
+    const caller = this.#callers.get(headers);
     return caller === undefined || caller instanceof Promise || caller.holds() ? caller : undefined;
   }
 
   /** @throws DatabaseError rate_limited or unauthenticated, also as a rejection */
   #identified(opening: Opening, access: Access, limits: RateLimits | undefined): Promise<Principal> | undefined {
-    const { headers, address } = opening;
+    const { headers, client } = opening;
+    const address = client?.host;
     let found: Principal | Promise<Principal>;
     try {
-      found = access.authenticator.identify(new SentHeaders(opening));
+      found = access.authenticator.identify(new SentCredentials(opening));
     } catch (failure) {
       count({ address }, limits);
       throw failure;
@@ -152,43 +155,25 @@ function refused(failure: unknown): CallStatus {
 }
 
 /**
- * node:http2 joins the values of a repeated header, and the result is not a valid credential. It passes on only the
- * first `authorization`: the call is counted for that one, and then refused (Gate).
+ * Credentials as sent (U2). At the opening of a call it is not known yet which headers were repeated: node:http2 joins
+ * their values, and the result is not a valid credential. It passes on only the first `authorization`: the call is
+ * counted for that one, and then refused (Gate).
  */
-class SentHeaders implements Credentials {
-  readonly #headers: IncomingHttpHeaders;
+class SentCredentials implements Credentials {
   readonly #opening: Opening;
 
   constructor(opening: Opening) {
-    this.#headers = opening.headers;
     this.#opening = opening;
   }
 
   get certificate(): X509Certificate | undefined {
-    return this.#opening.certificate();
+    return this.#opening.certificate;
   }
 
   values(name: string): readonly string[] {
-    const value = this.#headers[name];
-    return typeof value === 'string' ? [value] : (value ?? []);
-  }
-}
-
-/** Headers as sent (U2). */
-class CallHeaders implements Credentials {
-  readonly #call: Call;
-
-  constructor(call: Call) {
-    this.#call = call;
-  }
-
-  values(name: string): readonly string[] {
-    const several = this.#call.headers.repeated(name);
-    const value = this.#call.header(name);
+    const { headers } = this.#opening;
+    const several = headers.repeated(name);
+    const value = headers.text(name);
     return several.length > 0 || value === undefined ? several : [value];
-  }
-
-  get certificate(): X509Certificate | undefined {
-    return this.#call.certificate;
   }
 }

@@ -107,9 +107,10 @@ const BROKEN: CallStatus = statusOfError(
 );
 
 function headersFor({ call, relay }: RelayedCall, asking: Asking): OutgoingHttpHeaders {
-  const { leftMs, certificate, method } = call;
+  const { leftMs, method } = call;
+  const { certificate, headers } = call.peer;
   return {
-    ...passedOn(call.headers.metadata),
+    ...passedOn(headers.metadata),
     ...relay.headersFor(asking),
     ...(leftMs !== undefined && { 'grpc-timeout': timeoutOf(leftMs) }),
     ...(certificate !== undefined && { [CLIENT_CERT]: clientCertOf(certificate) }),

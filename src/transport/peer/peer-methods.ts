@@ -1,9 +1,11 @@
 /** The gRPC methods of the peer port: cairn.peer.v1 and cairn.admin.v1. */
+import { formatAddress } from '#base';
 import type { Administer, Asker, Belonging, JoinReply, JoinRequest } from '#cluster';
 import { ADMIN_METHODS, isAdminMethod, readAdminRequest, statusOfRefusal, writeAdminReply } from '../admin-messages.ts';
 import type { Call } from '../grpc/wire/call.ts';
 import { frame } from '../grpc/wire/framing.ts';
 import type { UnaryMethod } from '../grpc/wire/method.ts';
+import type { PeerStream } from '../grpc/wire/peer-stream.ts';
 import type { CallStatus } from '../grpc/wire/status.ts';
 import { JOIN, PING, readJoinRequest, writeJoinReply, writePong } from './peer-messages.ts';
 
@@ -49,7 +51,7 @@ async function join({ belonging, onJoin }: PeerMethodsOptions, message: Uint8Arr
 function method(path: string, answer: Answer): UnaryMethod {
   const [, service = '', name = ''] = path.split('/');
   const handle = async (call: Call, message: Uint8Array): Promise<void> => {
-    const answered = await answer(message, askerOf(call));
+    const answered = await answer(message, askerOf(call.peer));
     if (answered instanceof Uint8Array) call.reply(frame(answered));
     else call.finish(answered);
   };
@@ -57,7 +59,8 @@ function method(path: string, answer: Answer): UnaryMethod {
 }
 
 /** A certificate may have several common names, which Node gives as a list; all are named. */
-export function askerOf({ address = 'unknown', certificate }: Pick<Call, 'address' | 'certificate'>): Asker {
+export function askerOf({ client, certificate }: Pick<PeerStream, 'client' | 'certificate'>): Asker {
+  const address = client === undefined ? 'unknown' : formatAddress(client);
   const name: string | readonly string[] | undefined = certificate?.toLegacyObject().subject.CN;
   return name === undefined ? { address } : { address, certificate: [name].flat().join(', ') };
 }

@@ -9,18 +9,15 @@
  * It ends exactly once (T1); later output is dropped. The signal of the call aborts at every end, so that work below
  * stops. A writer that waits for `drained` keeps at most one chunk of its own unsent (T4).
  */
-import type { X509Certificate } from 'node:crypto';
-import { assert, DatabaseError, formatAddress } from '#base';
+import { assert, DatabaseError } from '#base';
 import type { Account, Evict, Hold } from '../../memory-budget.ts';
 import type { Waiting, WorkQueue } from '../../work-queue.ts';
-import { certificateOf } from './client-certificate.ts';
 import { PIECE_BYTES } from './framing.ts';
 import type { CallTrace, MethodMeter, MethodTraits } from './method-traits.ts';
 import { Output } from './output.ts';
 import type { Packer } from './packing.ts';
 import type { WireParts } from './parts.ts';
 import type { PeerStream, Room, StreamListener } from './peer-stream.ts';
-import type { RequestHeaders } from './request-headers.ts';
 import type { Place } from './shares.ts';
 import { type CallStatus, type Fields, type GrpcStatusName, OK } from './status.ts';
 
@@ -123,24 +120,9 @@ export class Call implements StreamListener {
     this.#meter.received();
   }
 
-  get headers(): RequestHeaders {
-    return this.peer.headers;
-  }
-
-  /** Certificate that the client presented in the handshake. */
-  get certificate(): X509Certificate | undefined {
-    return certificateOf(this.peer.stream);
-  }
-
-  /** Address and port of the client; undefined when it has disconnected. */
-  get address(): string | undefined {
-    const { remoteAddress: host, remotePort: port } = this.peer.stream.session?.socket ?? {};
-    return host === undefined || port === undefined ? undefined : formatAddress({ host, port });
-  }
-
   /** Compression of messages to this client; undefined: none. */
   get encoding(): string | undefined {
-    return this.#shared.packer?.encodingFor(this.headers.known['grpc-accept-encoding']);
+    return this.#shared.packer?.encodingFor(this.peer.headers.known['grpc-accept-encoding']);
   }
 
   /** Time until its deadline; undefined when it has none. */
@@ -165,7 +147,7 @@ export class Call implements StreamListener {
 
   /** The first value of a text header; names are lowercase. */
   header(name: string): string | undefined {
-    return this.headers.text(name);
+    return this.peer.headers.text(name);
   }
 
   /**

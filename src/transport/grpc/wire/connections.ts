@@ -49,11 +49,8 @@ export class Connections {
   readonly #parts: WireParts;
   readonly #options: ConnectionsOptions;
   readonly #server: Server;
-  /** All open connections, including those without a stream. */
-  readonly #sockets = new Set<Socket>();
-  /** Connections without a session. */
-  readonly #opening = new Set<Socket>();
-  readonly #sessions = new Set<ServerHttp2Session>();
+  /** The session of each open connection; undefined until it has one. */
+  readonly #sessions = new Map<Socket, ServerHttp2Session | undefined>();
   readonly #places: ConnectionPlaces;
   #isClosing = false;
 
@@ -89,8 +86,10 @@ export class Connections {
    */
   close(): Promise<void> {
     this.#isClosing = true;
-    for (const session of this.#sessions) session.close();
-    for (const socket of this.#opening) socket.destroy();
+    for (const [socket, session] of this.#sessions) {
+      if (session === undefined) socket.destroy();
+      else session.close();
+    }
     return new Promise((resolve) => {
       this.#server.close(() => resolve());
     });
@@ -99,8 +98,10 @@ export class Connections {
   /** Ends all connections, even if their clients do not close them. */
   cut(): void {
     // The end of the socket alone does not cancel calls at once.
-    for (const session of this.#sessions) session.destroy();
-    for (const socket of this.#sockets) socket.destroy();
+    for (const [socket, session] of this.#sessions) {
+      session?.destroy();
+      socket.destroy();
+    }
   }
 
   /** Serves a connection, which another server may have accepted. */
@@ -115,18 +116,15 @@ export class Connections {
       socket.destroy();
       return;
     }
-    socket.once('close', () => place.leave());
     const { requests, limits } = this.#parts;
     const { streamsPerConnectionMax: streams, openingMs: withinMs } = limits;
     const { turns, floods } = this.#options;
-    this.#sockets.add(socket);
-    this.#opening.add(socket);
+    this.#sessions.set(socket, undefined);
     socket.once('close', () => {
-      this.#sockets.delete(socket);
-      this.#opening.delete(socket);
+      place.leave();
+      this.#sessions.delete(socket);
     });
     const opened = (): void => {
-      this.#opening.delete(socket);
       const handle = readHandleOf(socket);
       turns.opened(handle);
       socket.once('close', () => turns.closed(handle));
@@ -144,9 +142,8 @@ export class Connections {
 
   #begin(socket: Socket, streams: ConnectionStreams): void {
     const session = performServerHandshake(socket, HTTP2_OPTIONS);
-    this.#sessions.add(session);
+    this.#sessions.set(socket, session);
     this.#keepAlive(session);
-    session.once('close', () => this.#sessions.delete(session));
     // A session with an error is closed.
     session.on('error', () => undefined);
     this.#options.onSession(session, socket, streams);

@@ -1,11 +1,13 @@
 /** Settings and listeners of a server, which its connections, streams and calls share. */
 import type { X509Certificate } from 'node:crypto';
-import type { Http2Session, IncomingHttpHeaders } from 'node:http2';
+import type { Http2Session } from 'node:http2';
+import type { Address } from '#base';
 import type { ByteBudgets } from '../../byte-budgets.ts';
 import type { Waiting } from '../../connection-places.ts';
 import type { SecurePorts } from '../../secure.ts';
 import type { FrameFault } from './frame-faults.ts';
 import type { CallKind } from './method-traits.ts';
+import type { RequestHeaders } from './request-headers.ts';
 import type { CallStatus, Fields } from './status.ts';
 
 export interface WireLimits {
@@ -46,12 +48,11 @@ export interface Refusals {
 
 /** A call of which only the headers have arrived. */
 export interface Opening {
-  readonly path: string;
-  readonly headers: IncomingHttpHeaders;
+  readonly headers: RequestHeaders;
   /** Address of its client; undefined when it has disconnected. */
-  readonly address: string | undefined;
+  readonly client: Address | undefined;
   /** Certificate of the client; undefined when it presented none. */
-  readonly certificate: () => X509Certificate | undefined;
+  readonly certificate: X509Certificate | undefined;
 }
 
 /** While a promise is pending the message is received. */

@@ -8,15 +8,18 @@
  *      └── too slow ──> reset; while others need the room: answered
  * ```
  */
+import type { X509Certificate } from 'node:crypto';
 import { constants, type IncomingHttpHeaders, type OutgoingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import { Readable } from 'node:stream';
+import type { Address } from '#base';
 import type { RequestBytes } from '../../frame-floods.ts';
 import { GatheredBytes } from '../../gathered-bytes.ts';
 import type { Hold } from '../../memory-budget.ts';
+import { certificateOf } from './client-certificate.ts';
 import { type FrameFault, type Packing, timeoutMs } from './frame-faults.ts';
 import { FrameWalk } from './frame-walk.ts';
 import { FRAME_HEADER_BYTES } from './framing.ts';
-import type { WireParts } from './parts.ts';
+import type { Opening, WireParts } from './parts.ts';
 import { RequestHeaders } from './request-headers.ts';
 import { type CallStatus, headersOf } from './status.ts';
 import type { ConnectionStreams } from './stream-limits.ts';
@@ -95,7 +98,7 @@ export interface MessageListener {
 }
 
 /** One stream. */
-export class PeerStream {
+export class PeerStream implements Opening {
   readonly stream: ServerHttp2Stream;
   readonly headers: RequestHeaders;
   readonly messageBytesMax: number;
@@ -205,6 +208,15 @@ export class PeerStream {
   /** Streams of one connection have the same object. */
   get connection(): object {
     return this.stream.session ?? this.stream;
+  }
+
+  get client(): Address | undefined {
+    const { remoteAddress: host, remotePort: port } = this.stream.session?.socket ?? {};
+    return host === undefined || port === undefined ? undefined : { host, port };
+  }
+
+  get certificate(): X509Certificate | undefined {
+    return certificateOf(this.stream);
   }
 
   /** Sets the number of calls of its connection that may last; `raised`: the stream limit for them. */

@@ -10,7 +10,6 @@ import type { Socket } from 'node:net';
 import { quote, Slots } from '#base';
 import { type FrameFloods, headBytes, type RequestBytes } from '../../frame-floods.ts';
 import { OF_CLIENTS } from '../../own-headers.ts';
-import { certificateOf } from './client-certificate.ts';
 import { type FrameFault, HEAD_LIMITS, headFault } from './frame-faults.ts';
 import type { EndReason, WireParts } from './parts.ts';
 import { type MethodRule, PeerStream, type PeerStreamParts, STREAM_BYTES } from './peer-stream.ts';
@@ -160,25 +159,20 @@ export class PeerStreams {
 
   /** Answers a fault of the headers at once, and a refusal of the call, too. */
   #peerOf(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, parts: PeerStreamParts): PeerStream {
-    const { refusalOf } = this.#parts;
-    const path = headers[':path'] ?? '';
     const { rule } = parts;
-    const fault = headFault(headers, rule.taken) ?? (rule === NO_METHOD ? unknownMethod(path) : undefined);
-    const address = stream.session?.socket.remoteAddress;
-    const refusal =
-      fault === undefined
-        ? refusalOf?.({ path, headers, address, certificate: () => certificateOf(stream) })
-        : undefined;
-    const isAnswered = fault !== undefined || (refusal !== undefined && !(refusal instanceof Promise));
+    const fault = headFault(headers, rule.taken) ?? (rule === NO_METHOD ? unknownMethod(headers[':path']) : undefined);
     const peer = new PeerStream(stream, headers, this.#parts, parts);
     this.#peers.set(stream, peer);
-    if (fault !== undefined) peer.refuse(fault);
-    if (fault?.isFlood === true && stream.session !== undefined) this.#endConnection(stream.session, 'headers');
-    if (refusal instanceof Promise) {
-      // A rejection, or a refusal after the whole message has arrived, is left to the handler of the call.
-      refusal.then((status) => status && peer.answerEarly(status), IGNORE);
-    } else if (refusal !== undefined) peer.answer(refusal);
-    if (rule.isStream && !isAnswered) rule.serve(peer);
+    if (fault !== undefined) {
+      peer.refuse(fault);
+      if (fault.isFlood === true && stream.session !== undefined) this.#endConnection(stream.session, 'headers');
+      return peer;
+    }
+    const refusal = this.#parts.refusalOf?.(peer);
+    // A rejection, or a refusal after the whole message has arrived, is left to the handler of the call.
+    if (refusal instanceof Promise) refusal.then((status) => status && peer.answerEarly(status), IGNORE);
+    else if (refusal !== undefined) peer.answer(refusal);
+    if (rule.isStream && !peer.isGone) rule.serve(peer);
     return peer;
   }
 
@@ -188,7 +182,7 @@ export class PeerStreams {
   }
 }
 
-function unknownMethod(path: string): FrameFault {
+function unknownMethod(path: string = ''): FrameFault {
   const where = 'server reflection (grpc.reflection.v1) lists those that there are';
   return { what: `There is no method ${quote(path)}; ${where}`, code: 'unimplemented' };
 }

@@ -6,10 +6,11 @@ import { askerOf } from '../../../../src/transport/peer/peer-methods.ts';
 import { Authority } from '../../../support/certificates.ts';
 
 const AUTHORITY = new Authority();
+const CLIENT = { host: '127.0.0.1', port: 4 };
 const ADDRESS = '127.0.0.1:4';
 
 function askedWith(cn: string | readonly string[]): ReturnType<typeof askerOf> {
-  return askerOf({ address: ADDRESS, certificate: new X509Certificate(AUTHORITY.issue({ cn }).cert) });
+  return askerOf({ client: CLIENT, certificate: new X509Certificate(AUTHORITY.issue({ cn }).cert) });
 }
 
 it('a client is named by all common names of its certificate', () => {
@@ -18,5 +19,5 @@ it('a client is named by all common names of its certificate', () => {
 });
 
 it('a client without a certificate is named by its address', () => {
-  expect(askerOf({ address: ADDRESS, certificate: undefined })).toEqual({ address: ADDRESS });
+  expect(askerOf({ client: CLIENT, certificate: undefined })).toEqual({ address: ADDRESS });
 });
