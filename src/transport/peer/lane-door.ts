@@ -35,8 +35,10 @@ export interface LaneDoorOptions {
   /** Fault of a process beside another one of its node. */
   readonly duplicate: (store: StoreId, process: Run) => FrameFault | undefined;
   readonly onFrame: (frame: Uint8Array, lane: Lane, from: NodePlace) => void | Promise<void>;
-  /** A stream was accepted. The result is called when it has ended. */
-  readonly onStream: (caller: NodePlace, address: Address | undefined) => () => void;
+  /** A stream was accepted. */
+  readonly onStream: (caller: NodePlace, address: Address | undefined) => void;
+  /** The last stream of a node has ended. */
+  readonly onSilent: (node: NodeId) => void;
   /** A stream or a frame was refused; `node` is the opener of the stream, if it is named. */
   readonly onRefused: (node: NodeId | undefined, fault: FrameFault) => void;
 }
@@ -46,9 +48,6 @@ const NO_MORE: FrameFault = { kind: 'closing', words: 'the node is closing' };
 export class LaneDoor {
   readonly #options: LaneDoorOptions;
   readonly #lanes = new Set<LaneServer>();
-  /** Accepted streams, by node and lane: the last of each. */
-  readonly #heard = new Map<NodeId, Map<Lane, LaneServer>>();
-  #streamCount = 0;
   #isClosed = false;
 
   constructor(options: LaneDoorOptions) {
@@ -57,7 +56,6 @@ export class LaneDoor {
 
   /** Serves an accepted connection of a lane, whose first bytes were read. */
   serve(connection: Wire, first: Uint8Array): void {
-    let closed: (() => void) | undefined;
     const lane = new LaneServer(connection, {
       limits: this.#options.limits,
       world: this.#options.world,
@@ -66,20 +64,15 @@ export class LaneDoor {
         const { header, address } = hello.value;
         const fault = this.#isClosed ? NO_MORE : this.#faultInHello(hello.value);
         if (fault !== undefined) return this.#refuseStream(header.from.node, fault);
-        const ended = this.#options.onStream(header.from, address);
-        const forget = this.#hearLast(lane, hello.value);
-        closed = (): void => {
-          forget();
-          ended();
-        };
-        this.#streamCount += 1;
+        this.#options.onStream(header.from, address);
+        // The previous one is the rest of a connection that its node has abandoned (TP9).
+        this.#same(hello.value)?.destroy();
         return this.#accept(header.from);
       },
       onFrame: (frame, hello) => this.#take(frame, hello),
       onFault: (words, { header }) => this.#options.onRefused(header.from.node, malformed(words)),
-      onClosed: () => {
-        this.#streamCount -= 1;
-        closed?.();
+      onClosed: ({ header: { from } }) => {
+        if (!this.#streams.some(({ header }) => header.from.node === from.node)) this.#options.onSilent(from.node);
       },
     });
     this.#lanes.add(lane);
@@ -108,20 +101,14 @@ export class LaneDoor {
     return { kind: 'accepted', header: { clusterId, from: self, to: caller }, run };
   }
 
-  /**
-   * Ends the previous stream of the node for the same lane: it is the rest of a connection that its node has abandoned
-   * (TP9).
-   */
-  #hearLast(stream: LaneServer, { header, lane }: Hello): () => void {
-    const { node } = header.from;
-    const streams = this.#heard.get(node) ?? new Map<Lane, LaneServer>();
-    this.#heard.set(node, streams);
-    streams.get(lane)?.destroy();
-    streams.set(lane, stream);
-    return () => {
-      if (streams.get(lane) === stream) streams.delete(lane);
-      if (streams.size === 0 && this.#heard.get(node) === streams) this.#heard.delete(node);
-    };
+  /** The accepted streams that are open. */
+  get #streams(): readonly Hello[] {
+    return [...this.#lanes].flatMap(({ hello = [] }) => hello);
+  }
+
+  /** The open stream of a node for the same lane. */
+  #same({ header: { from }, lane }: Hello): LaneServer | undefined {
+    return [...this.#lanes].find(({ hello }) => hello?.lane === lane && hello.header.from.node === from.node);
   }
 
   #faultInHello(hello: Hello): FrameFault | undefined {
@@ -129,15 +116,15 @@ export class LaneDoor {
     return this.#faultIn(header) ?? this.#options.duplicate(header.from.store, hello) ?? this.#crowded(hello);
   }
 
-  #crowded({ header, lane }: Hello): FrameFault | undefined {
+  #crowded(hello: Hello): FrameFault | undefined {
     const { streamsMax, guestsMax } = this.#options.limits;
-    const { node } = header.from;
-    const streams = this.#heard.get(node);
-    if (this.#streamCount >= streamsMax && streams?.has(lane) !== true) {
+    const { node } = hello.header.from;
+    const nodes = this.#streams.map(({ header }) => header.from.node);
+    if (nodes.length >= streamsMax && this.#same(hello) === undefined) {
       return { kind: 'crowded', words: `${streamsMax} streams are open, which is the most at a time` };
     }
-    if (streams !== undefined || this.#isNamed(node)) return undefined;
-    const guests = [...this.#heard.keys()].filter((other) => !this.#isNamed(other)).length;
+    if (nodes.includes(node) || this.#isNamed(node)) return undefined;
+    const guests = new Set(nodes.filter((other) => !this.#isNamed(other))).size;
     if (guests < guestsMax) return undefined;
     return {
       kind: 'crowded',

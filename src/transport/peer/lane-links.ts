@@ -51,8 +51,6 @@ export class LaneLinks implements PeerLinks {
   readonly #closing = new Set<Promise<unknown>>();
   /** Nodes of the last `setPeers`. */
   #named: ReadonlyMap<NodeId, Peer> = new Map();
-  /** Number of streams of other nodes to this node. */
-  readonly #streams = new Map<NodeId, number>();
   readonly #noted = new Map<string, number>();
   /** Nodes that have accepted another process of this node: first and last report (TP12). */
   readonly #duplicates = new Map<NodeId, { readonly sinceMs: number; readonly untilMs: number }>();
@@ -76,6 +74,7 @@ export class LaneLinks implements PeerLinks {
       storeOf: (node) => this.#named.get(node)?.store,
       duplicate: (store, process) => this.duplicate(store, process),
       onStream: (caller, address) => this.#hear(caller, address),
+      onSilent: (node) => this.#forget(node),
       onFrame: (frame, lane, from) => {
         observer.received(from.node, frame.length);
         return this.#onFrame(frame, lane);
@@ -209,7 +208,7 @@ export class LaneLinks implements PeerLinks {
   }
 
   /**
-   * Called when another node opens a stream to this one; the result is called when the stream ends.
+   * Called when another node opens a stream to this one.
    *
    * A caller that the catalog does not list is dialled at the address that it announces, while it has a stream (TP5).
    * It may have joined while this node was down, and this node can learn that only by answering it. A caller that the
@@ -217,19 +216,16 @@ export class LaneLinks implements PeerLinks {
    * it ready, and answers to its requests use another one. While it is not reached it is dialled at the address that it
    * announces: when most nodes move at once, the catalog has no leader that could learn their new addresses otherwise.
    */
-  #hear(caller: NodePlace, address: Address | undefined): () => void {
-    const { node } = caller;
-    this.#streams.set(node, (this.#streams.get(node) ?? 0) + 1);
+  #hear(caller: NodePlace, address: Address | undefined): void {
     if (address !== undefined) this.#seek({ ...caller, ...address });
-    const link = this.#links.get(node);
+    const link = this.#links.get(caller.node);
     if (link !== undefined) for (const lane of LANES) link.lanes[lane].hurry();
-    return () => {
-      const left = (this.#streams.get(node) ?? 0) - 1;
-      if (left > 0) this.#streams.set(node, left);
-      else this.#streams.delete(node);
-      const guest = this.#links.get(node);
-      if (left === 0 && guest !== undefined && !this.#named.has(node)) this.#drop(guest);
-    };
+  }
+
+  /** A caller that the catalog does not list has no stream any more. */
+  #forget(node: NodeId): void {
+    const guest = this.#links.get(node);
+    if (guest !== undefined && !this.#named.has(node)) this.#drop(guest);
   }
 
   #seek(announced: Peer): void {

@@ -21,7 +21,7 @@ export interface LaneServerOptions {
   /** The head of a record is invalid; the connection ends. */
   readonly onFault: (words: string, hello: Hello) => void;
   /** The connection of an accepted lane has ended. */
-  readonly onClosed: () => void;
+  readonly onClosed: (hello: Hello) => void;
 }
 
 /** Unasked messages in each timeout for an answer. */
@@ -50,15 +50,21 @@ export class LaneServer {
     wire.on('close', () => {
       stopWaiting();
       this.#stopTelling();
-      if (this.#hello !== undefined) options.onClosed();
+      if (this.#hello !== undefined) options.onClosed(this.#hello);
     });
     wire.on('data', (chunk) => this.take(chunk));
   }
 
+  /** The accepted hello of the open connection. */
+  get hello(): Hello | undefined {
+    return this.#wire.destroyed ? undefined : this.#hello;
+  }
+
   /** The process of the open connection. */
   get heard(): HeardRun | undefined {
-    if (this.#hello === undefined || this.#wire.destroyed) return undefined;
-    const { header, run, address } = this.#hello;
+    const { hello } = this;
+    if (hello === undefined) return undefined;
+    const { header, run, address } = hello;
     const [place, sinceMs] = [header.from, this.#sinceMs];
     return { place, run, address, sinceMs, heardMs: () => this.#heardMs, destroy: () => this.destroy() };
   }
