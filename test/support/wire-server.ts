@@ -2,7 +2,7 @@
  * The gRPC server without methods of the product, for tests: limits are large by default, and it records its actions.
  */
 import { type ByteBudgets, createByteBudgets } from '../../src/transport/byte-budgets.ts';
-import { statusOfFrame } from '../../src/transport/grpc/frame-status.ts';
+import { statusOfFrame } from '../../src/transport/grpc/refusals.ts';
 import type { Method } from '../../src/transport/grpc/wire/method.ts';
 import type { Refusals, WireLimits } from '../../src/transport/grpc/wire/parts.ts';
 import { WireServer, type WireServerParts } from '../../src/transport/grpc/wire/server.ts';

@@ -1,8 +1,6 @@
 /** The gRPC interface of a node. */
-import { DatabaseError } from '#base';
 import { traceFields } from '#observability';
 import type { Service } from '#service';
-import { noRoom } from '../byte-budgets.ts';
 import type { ServerOptions } from '../server-options.ts';
 import { apiKeyMethods } from './api-keys.ts';
 import { tracingCalls } from './call-traces.ts';
@@ -10,9 +8,8 @@ import { clusterAdminMethods } from './cluster-admin.ts';
 import { versionMethods } from './component-versions.ts';
 import { databaseMethods } from './databases.ts';
 import { endedConnections } from './ended-connections.ts';
-import { statusOfError, statusOfFailure, withLeader } from './error-status.ts';
+import { statusOfFailure, withLeader } from './error-status.ts';
 import { streamMethods } from './event-streams.ts';
-import { statusOfFrame } from './frame-status.ts';
 import { Gate } from './gate.ts';
 import { createHealthService } from './health.ts';
 import { leaderPlane, type OutsideAddresses } from './leader-plane.ts';
@@ -21,34 +18,14 @@ import { LeaderTrailers } from './metadata.ts';
 import { methodMeters } from './meters.ts';
 import { publishingMethods } from './publishing.ts';
 import { reflectionMethods } from './reflection.ts';
+import { refusalsOf } from './refusals.ts';
 import { createGrpcRelaying } from './relaying.ts';
-import { shareRefusals } from './share-refusals.ts';
 import { stateChangeMethods } from './state-changes.ts';
 import { stateViewMethods } from './state-views.ts';
 import { transactionMethods } from './transactions.ts';
 import type { Method } from './wire/method.ts';
-import type { Refusals, WireLimits } from './wire/parts.ts';
+import type { WireLimits } from './wire/parts.ts';
 import { WireServer } from './wire/server.ts';
-import type { CallStatus } from './wire/status.ts';
-
-/** Refusals of the server itself, before an operation. */
-const REFUSALS: Omit<Refusals, 'tooManyCalls' | 'displaced'> = {
-  draining: statusOfError(
-    new DatabaseError('unavailable', 'The node is shutting down; try another one', { details: { reason: 'Draining' } }),
-  ),
-  noRoom: statusOfError(noRoom()),
-  malformed: statusOfFrame,
-  late: statusOfLate('The deadline had passed before the call was begun; nothing was done. Give it more time'),
-  expired: (timeout) =>
-    statusOfLate(
-      `The deadline has passed: the call had a grpc-timeout of ${timeout}. Give it more time; whether a write was done is not known, so repeat a transaction with the same transaction_id`,
-    ),
-};
-
-function statusOfLate(message: string): CallStatus {
-  const error = new DatabaseError('unavailable', message, { details: { reason: 'DeadlineExceeded' } });
-  return statusOfError(error, 'DEADLINE_EXCEEDED');
-}
 
 export interface GrpcServerOptions extends ServerOptions {
   readonly service: Service;
@@ -110,7 +87,7 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
     gzipBytesMin,
     trailersFor: options.outside && leaderPlane(options.outside),
     secure: options.secure,
-    refusals: { ...REFUSALS, ...shareRefusals(limits.callsMax) },
+    refusals: refusalsOf(limits.callsMax),
     meterOf,
     traceOf: tracer && tracingCalls(tracer),
     onRefused: (reason) => metrics.counter('cairn_rejected_total', { reason }).add(),

@@ -130,7 +130,7 @@ export function textOf(value: string | string[] | undefined): string | undefined
 /**
  * Drops what is unsent of the request as well: a stream that is only closed may outlive its connection (`PeerStream`).
  */
-export function cancelStream(stream: ClientHttp2Stream): void {
+function cancelStream(stream: ClientHttp2Stream): void {
   stream.close(constants.NGHTTP2_CANCEL);
   stream.destroy();
 }
