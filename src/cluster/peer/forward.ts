@@ -18,8 +18,10 @@ interface Numbered {
  * leader to report when deletions are past; the leader asks the others to report when their clients see them; and the
  * replies.
  */
-export interface FenceItem {
-  readonly kind: 'await-past' | 'await-shown' | 'shown' | 'past';
+export type FenceItem = Fence<'await-past'> | Fence<'await-shown'> | Fence<'shown'> | Fence<'past'>;
+
+interface Fence<Kind> {
+  readonly kind: Kind;
   readonly index: LogIndex;
 }
 

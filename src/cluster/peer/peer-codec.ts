@@ -21,12 +21,13 @@
 import { assert, type ByteReader, ByteWriter, type Crc32, failure, ok, type Random, type Result } from '#base';
 import type { BeatAck, Message } from '#raft';
 import type { Envelope } from './envelope.ts';
+import { fail } from './fields.ts';
 import type { ForwardItem } from './forward.ts';
-import { FORWARDS_MAX, readForwards, writeForward } from './forward-bytes.ts';
+import { FORWARDS } from './forward-bytes.ts';
 import {
   beginFrame,
   FRAME_BYTES_MAX,
-  type FrameHeader,
+  type FrameContent,
   openFrame,
   type ReceivedHeader,
   readFrameHeader,
@@ -34,16 +35,7 @@ import {
 } from './frame.ts';
 import { readLetter, writeLetter } from './letter-bytes.ts';
 import { carries, LANES, type Lane, laneOf } from './links.ts';
-import {
-  type Ends,
-  fail,
-  readIndex,
-  readMessage,
-  readRoute,
-  readTerm,
-  writeMessage,
-  writeRoute,
-} from './message-bytes.ts';
+import { type Ends, MESSAGES, readRoute, writeRoute } from './message-bytes.ts';
 import type { FrameFault } from './observer.ts';
 import type { NodeId, NodePlace, StoreId } from './place.ts';
 import type { Beat, Refrains } from './refrain.ts';
@@ -93,11 +85,11 @@ const NO_FORWARDS: readonly ForwardItem[] = [];
 
 /** A frame of this length accepts no further message. Longer ones cost more a byte (bench/peer-links.ts). */
 const FRAME_FULL_BYTES = 60 * 2 ** 10;
-/** Maximum number of messages in one frame besides its tables. */
-const MESSAGES_MAX = 2 ** 15;
 /** Maximum number of nodes with stored tables. The least recent is dropped, and its next table is whole. */
 const NODES_MAX = 256;
 const SESSION_BYTES = 7;
+/** Maximum number of messages, besides tables, or of forwarded requests in one frame. */
+const ITEMS_MAX = 2 ** 15;
 
 const MALFORMED: FrameFault = { kind: 'malformed', words: 'its content is malformed' };
 
@@ -107,21 +99,12 @@ const ANSWERS = 4;
 const FLAGS_MAX = HELD + BEATS + ANSWERS;
 
 const BEAT: RowShape<Beat> = {
-  writeFields: (writer, { term, commit, round }) => {
-    writer.varint(term);
-    writer.varint(commit);
-    writer.varint(round);
-  },
-  readFields: (reader) => ({ kind: 'beat', term: readTerm(reader), commit: readIndex(reader), round: reader.varint() }),
+  fields: MESSAGES.of('beat'),
   isSame: (one, other) => one.commit === other.commit && one.term === other.term && one.round === other.round,
 };
 
 const ANSWER: RowShape<BeatAck> = {
-  writeFields: (writer, { term, round }) => {
-    writer.varint(term);
-    writer.varint(round);
-  },
-  readFields: (reader) => ({ kind: 'beat-ack', term: readTerm(reader), round: reader.varint() }),
+  fields: MESSAGES.of('beat-ack'),
   isSame: (one, other) => one.term === other.term && one.round === other.round,
 };
 
@@ -164,11 +147,14 @@ export class PeerCodec {
    */
   encode(to: NodePlace, messages: readonly Envelope[], refrains: Refrains = {}): readonly OutgoingFrame[] {
     const { beats, answers, others } = sorted(messages);
-    const header = { clusterId: this.#parts.clusterId, from: this.#parts.self, to };
+    const ends = { from: this.#parts.self.node, to: to.node };
     const frames: OutgoingFrame[] = [];
+    const write = (envelope: Envelope): void => {
+      writeRoute(this.#writer, envelope, ends);
+      MESSAGES.write(this.#writer, envelope.message);
+    };
     for (const lane of LANES) {
-      this.#writer.reset();
-      beginFrame(this.#writer, header);
+      this.#begin(to, 'messages');
       let rest: readonly Envelope[] = others[lane];
       if (lane === 'beats' && beats.length + answers.length + rest.length + sizeOf(refrains) > 0) {
         rest = [...this.#writeTables(to, { beats, answers }, refrains), ...rest];
@@ -176,7 +162,11 @@ export class PeerCodec {
         if (rest.length === 0) continue;
         this.#writer.u8(0);
       }
-      for (const frame of this.#fill(header, rest)) frames.push({ lane, frame });
+      const begin = (): void => {
+        this.#begin(to, 'messages');
+        this.#writer.u8(0);
+      };
+      for (const frame of this.#fill(rest, write, begin)) frames.push({ lane, frame });
     }
     return frames;
   }
@@ -186,33 +176,16 @@ export class PeerCodec {
    * learns the position of an entry before the entry arrives.
    */
   encodeForwards(to: NodePlace, items: readonly ForwardItem[]): readonly OutgoingFrame[] {
-    const writer = this.#writer;
-    const header = { clusterId: this.#parts.clusterId, from: this.#parts.self, to };
-    const begin = (): void => beginFrame(writer, header, 'forwards');
-    const frames: OutgoingFrame[] = [];
-    let count = 0;
-    writer.reset();
+    const begin = (): void => this.#begin(to, 'forwards');
     begin();
-    for (const item of items) {
-      if (count === FORWARDS_MAX || writer.length >= FRAME_FULL_BYTES) {
-        frames.push({ lane: 'appends', frame: this.#sealed() });
-        begin();
-        count = 0;
-      }
-      writeForward(writer, item);
-      count += 1;
-    }
-    frames.push({ lane: 'appends', frame: this.#sealed() });
-    return frames;
+    const frames = this.#fill(items, (item) => FORWARDS.write(this.#writer, item), begin);
+    return frames.map((frame) => ({ lane: 'appends', frame }));
   }
 
   /** Encodes a message of a snapshot transfer, for the lane `bulk`. */
   encodeLetter(to: NodePlace, letter: SnapshotLetter): Uint8Array {
-    const writer = this.#writer;
-    const { clusterId, self } = this.#parts;
-    writer.reset();
-    beginFrame(writer, { clusterId, from: self, to }, 'letter');
-    writeLetter(writer, letter, { from: self.node, to: to.node });
+    this.#begin(to, 'letter');
+    writeLetter(this.#writer, letter, { from: this.#parts.self.node, to: to.node });
     return this.#sealed();
   }
 
@@ -252,7 +225,7 @@ export class PeerCodec {
     lane: Lane | undefined,
   ): Result<IncomingFrame, FrameFault> {
     if (content === 'forwards') {
-      const forwards = readForwards(reader);
+      const forwards = readItems(reader, () => FORWARDS.read(reader));
       return reader.failed
         ? failure(MALFORMED)
         : ok({ from, tables: NO_TABLES, messages: NO_MESSAGES, forwards, letter: undefined });
@@ -295,21 +268,22 @@ export class PeerCodec {
     return [...otherBeats, ...otherAnswers];
   }
 
-  /** Adds the messages to the current frame, and to further ones when it is full. */
-  #fill(header: FrameHeader, messages: readonly Envelope[]): readonly Uint8Array[] {
-    const writer = this.#writer;
+  #begin(to: NodePlace, content: FrameContent): void {
+    this.#writer.reset();
+    beginFrame(this.#writer, { clusterId: this.#parts.clusterId, from: this.#parts.self, to }, content);
+  }
+
+  /** Adds the items to the current frame, and to further ones when it is full. */
+  #fill<Item>(items: readonly Item[], write: (item: Item) => void, begin: () => void): readonly Uint8Array[] {
     const frames: Uint8Array[] = [];
     let count = 0;
-    const ends = { from: header.from.node, to: header.to.node };
-    for (const envelope of messages) {
-      if (count === MESSAGES_MAX || writer.length >= FRAME_FULL_BYTES) {
+    for (const item of items) {
+      if (count === ITEMS_MAX || this.#writer.length >= FRAME_FULL_BYTES) {
         frames.push(this.#sealed());
-        beginFrame(writer, header);
-        writer.u8(0);
+        begin();
         count = 0;
       }
-      writeRoute(writer, envelope, ends);
-      writeMessage(writer, envelope.message);
+      write(item);
       count += 1;
     }
     frames.push(this.#sealed());
@@ -375,14 +349,23 @@ function readContent(reader: ByteReader, peer: Correspondent, ends: Ends): Conte
   const held = (flags & HELD) === 0 ? undefined : { beats: readName(reader), answers: readName(reader) };
   const beats = (flags & BEATS) === 0 ? undefined : peer.itsBeats.read(reader, ends);
   const answers = (flags & ANSWERS) === 0 ? undefined : peer.itsAnswers.read(reader, ends);
-  const messages: Envelope[] = [];
-  while (reader.left > 0 && !reader.failed) {
+  const messages = readItems(reader, () => {
     const route = readRoute(reader, ends);
-    const message = readMessage(reader);
-    if (message === undefined || messages.length === MESSAGES_MAX) fail(reader);
-    else messages.push({ ...route, message });
-  }
+    const message = MESSAGES.read(reader);
+    return message && { ...route, message };
+  });
   return reader.failed ? undefined : { held, beats, answers, messages };
+}
+
+/** Reads to the end of the content. */
+function readItems<Item>(reader: ByteReader, read: () => Item | undefined): readonly Item[] {
+  const items: Item[] = [];
+  while (reader.left > 0 && !reader.failed) {
+    const item = read();
+    if (item === undefined || items.length === ITEMS_MAX) fail(reader);
+    else items.push(item);
+  }
+  return items;
 }
 
 /** Describes content that belongs to another lane; undefined when there is none. */

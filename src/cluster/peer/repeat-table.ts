@@ -27,13 +27,13 @@
  */
 import type { ByteReader, ByteWriter, GroupId } from '#base';
 import type { Envelope } from './envelope.ts';
-import { type Ends, fail, readGroup, readRoute, writeRoute } from './message-bytes.ts';
+import { type Field, fail, GROUP } from './fields.ts';
+import { type Ends, readRoute, writeRoute } from './message-bytes.ts';
 import { type Refrain, type Repeated, TABLE_ROWS_MAX } from './refrain.ts';
 
 /** Encoding of the rows of a table. */
 export interface RowShape<M extends Repeated> {
-  writeFields(writer: ByteWriter, message: M): void;
-  readFields(reader: ByteReader): M;
+  readonly fields: Field<M>;
   isSame(one: M, other: M): boolean;
 }
 
@@ -187,7 +187,7 @@ export class TableWriter<M extends Repeated> {
 
   #writeRow(writer: ByteWriter, envelope: Envelope<M>, ends: Ends): void {
     writeRoute(writer, envelope, ends);
-    this.#shape.writeFields(writer, envelope.message);
+    this.#shape.fields.write(writer, envelope.message);
   }
 }
 
@@ -232,11 +232,11 @@ export class TableReader<M extends Repeated> {
     if (session === 0 || seq === 0 || difference > 1) fail(reader);
     const gone: GroupId[] = [];
     for (let left = difference === 1 ? countOf(reader) : 0; left > 0 && !reader.failed; left--) {
-      gone.push(readGroup(reader));
+      gone.push(GROUP.read(reader));
     }
     const rows: Envelope<M>[] = [];
     for (let left = countOf(reader); left > 0 && !reader.failed; left--) {
-      rows.push({ ...readRoute(reader, ends), message: this.#shape.readFields(reader) });
+      rows.push({ ...readRoute(reader, ends), message: this.#shape.fields.read(reader) });
     }
     return { session, seq, isDifference: difference === 1, gone, rows };
   }
