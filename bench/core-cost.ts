@@ -25,7 +25,7 @@ import {
 } from '#cluster';
 import { membershipOf } from '#raft';
 import type { BatchId, LogWriter, PersistedFacts } from '#storage';
-import { MeasureGatherer } from '../src/cluster/core/observer.ts';
+import { CoreCounter } from '../src/cluster/core/observer.ts';
 import type { MachineEntry } from '../src/cluster/machine.ts';
 import { packCommands, unpackCommands } from '../src/cluster/thread/command-message.ts';
 import { packReport } from '../src/cluster/thread/report-message.ts';
@@ -167,12 +167,13 @@ class CountingLog implements LogWriter {
 }
 
 const log = new CountingLog();
-const gatherer = new MeasureGatherer();
+const counter = new CoreCounter();
 const seen = { settled: 0 };
 const core = await opened();
 core.onReport((report) => {
   seen.settled += report.settlements.length;
-  packReport(report, gatherer.take(core.levels));
+  packReport(report);
+  counter.take();
 });
 console.log(`payload ${payload.length} B, load ${loadavg()[0]?.toFixed(2)}`);
 for (const perTurn of [1, 16, 64]) {
@@ -194,7 +195,7 @@ async function opened(): Promise<CoreRuntime> {
       monotonicMs: () => 0,
       random: { bytes: (count) => new Uint8Array(count) },
       snapshotObserver: unobservedSnapshots,
-      observer: gatherer,
+      observer: counter,
       later: setImmediate,
     },
     { groups: new Map(), tombstones: new Set() },

@@ -29,7 +29,8 @@
 
 export type { CorePorts } from './core/core-ports.ts';
 export { CoreRuntime } from './core/core-runtime.ts';
-export type { CoreObserver, FrontObserver } from './core/observer.ts';
+export type { CoreObserver } from './core/observer.ts';
+export type { FrontObserver } from './front/core-metrics.ts';
 export type { DatabaseQuota } from './front/database-quotas.ts';
 export { EXIT_FATAL, type Isolate, stopProcess } from './front/fatal.ts';
 export { FrontNode, type FrontPorts } from './front/front-node.ts';

@@ -29,8 +29,7 @@ import type { ClusterWork } from './cluster-work.ts';
 import { CoreParts } from './core-parts.ts';
 import type { CorePorts } from './core-ports.ts';
 import { type DrainNote, drainCore, leaveCore } from './drain.ts';
-import type { CoreLevels } from './observer.ts';
-import { type CoreStanding, countMembers, lagOf, recordedAheadOf } from './standing.ts';
+import { type CoreHealth, type CoreLevels, countMembers, lagOf, recordedAheadOf } from './health.ts';
 import { startUp } from './startup.ts';
 import { Turns } from './turns.ts';
 
@@ -92,10 +91,11 @@ export class CoreRuntime implements CoreLink {
   }
 
   /** The current health snapshot; iterates over the groups that this node leads. */
-  get standing(): CoreStanding {
+  get health(): CoreHealth {
     const { leadership, rest, feed, totals, memory, cluster, catalog, divergences, catchUp } = this.#parts;
     const { committedIndex, appliedIndex } = totals.levels;
     return {
+      levels: this.levels,
       ...countMembers(this.membershipOf(CATALOG_GROUP)),
       lag: lagOf(leadership.led, rest.told),
       logQueue: feed.inFlightCount,

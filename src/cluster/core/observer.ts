@@ -1,14 +1,10 @@
 /**
- * Counts and durations in core and front, and their conversion to metrics.
- *
- * The core runs in another isolate than the metrics: it collects numbers that travel with its reports.
+ * Events of the core that become metrics. The core runs in another isolate than the metrics: it counts, and the front
+ * gets the counts once a second.
  */
-import type { DatabaseError } from '#base';
-import type { Metrics } from '#observability';
 import type { Input, RaftState, Step } from '#raft';
 import type { PersistedFacts } from '#storage';
 import type { LostCampaign } from '../group/campaigns.ts';
-import type { RaftLevels } from './raft-totals.ts';
 
 /** Events that the core counts or times. The methods must not throw. */
 export interface CoreObserver {
@@ -30,166 +26,60 @@ export interface WrittenFacts {
   readonly elapsedMs: number;
 }
 
-/** Events that the front times. The methods must not throw. */
-export interface FrontObserver {
-  /** A proposal has its outcome. */
-  proposed(facts: { readonly elapsedMs: number }): void;
-  /** A proposal or a read was refused or cancelled. */
-  refused(facts: { readonly error: DatabaseError; readonly isProposal: boolean }): void;
-  read(facts: { readonly elapsedMs: number }): void;
-}
-
-/** Counts of the core since the last report. */
-export interface Measures {
+/** Counts and durations since they were last taken. */
+export interface CoreCounts {
   readonly elections: number;
   readonly followings: number;
+  /** Failed elections of this node. */
+  readonly lostCampaigns: Readonly<Record<LostCampaign, number>>;
   readonly committed: number;
-  readonly syncs: readonly PersistedFacts[];
-  readonly writes: readonly WrittenFacts[];
-  readonly levels: CoreLevels;
+  /** Bytes written to the log, and the duration of each sync. */
+  readonly logBytes: number;
+  readonly syncsMs: readonly number[];
+  /** Entries in batches of the store, and the duration of each batch. */
+  readonly applied: number;
+  readonly writesMs: readonly number[];
 }
 
-/** Current levels of the core. */
-export interface CoreLevels extends RaftLevels {
-  /** Open groups, and those led by this node and by other nodes. */
-  readonly openGroups: number;
-  readonly ledGroups: number;
-  readonly followedGroups: number;
-}
-
-const MS_PER_SECOND = 1000;
-/** Refusals for overload, by the names of refusals.ts. */
-const REJECTIONS = {
-  Draining: 'draining',
-  DiskFull: 'disk_full',
-  EntryTooLarge: 'too_large',
-  UncommittedBytes: 'overload',
-  WaitingBytes: 'overload',
-  ApplyBacklog: 'overload',
-  PendingReads: 'overload',
-  ForwardedBytes: 'overload',
-  ReplicationMemory: 'overload',
-} as const;
-
-/** Collects in the isolate of the core. */
-export class MeasureGatherer implements CoreObserver {
-  #elections = 0;
-  #followings = 0;
-  #lostCampaigns = noCampaigns();
-  #committed = 0;
-  #syncs: PersistedFacts[] = [];
-  #writes: WrittenFacts[] = [];
+export class CoreCounter implements CoreObserver {
+  #counts = nothing();
 
   elected(): void {
-    this.#elections += 1;
+    this.#counts.elections += 1;
   }
 
   followed(): void {
-    this.#followings += 1;
+    this.#counts.followings += 1;
   }
 
   campaignFailed(result: LostCampaign): void {
-    this.#lostCampaigns[result] += 1;
+    this.#counts.lostCampaigns[result] += 1;
   }
 
   committed(entryCount: number): void {
-    this.#committed += entryCount;
+    this.#counts.committed += entryCount;
   }
 
-  synced(facts: PersistedFacts): void {
-    this.#syncs.push(facts);
+  synced({ bytes, elapsedMs }: PersistedFacts): void {
+    this.#counts.logBytes += bytes;
+    this.#counts.syncsMs.push(elapsedMs);
   }
 
-  written(facts: WrittenFacts): void {
-    this.#writes.push(facts);
+  written({ entryCount, elapsedMs }: WrittenFacts): void {
+    this.#counts.applied += entryCount;
+    this.#counts.writesMs.push(elapsedMs);
   }
 
-  /** Failed elections since the last call; too rare to be part of every report. */
-  takeLostCampaigns(): Readonly<Record<LostCampaign, number>> {
-    const lost = this.#lostCampaigns;
-    this.#lostCampaigns = noCampaigns();
-    return lost;
-  }
-
-  /** Everything else collected since the last call. */
-  take(levels: CoreLevels): Measures {
-    const measures: Measures = {
-      elections: this.#elections,
-      followings: this.#followings,
-      committed: this.#committed,
-      syncs: this.#syncs,
-      writes: this.#writes,
-      levels,
-    };
-    this.#elections = 0;
-    this.#followings = 0;
-    this.#committed = 0;
-    this.#syncs = [];
-    this.#writes = [];
-    return measures;
+  /** Returns everything counted since the last call. */
+  take(): CoreCounts {
+    const counts = this.#counts;
+    this.#counts = nothing();
+    return counts;
   }
 }
 
-function noCampaigns(): Record<LostCampaign, number> {
-  return { lost: 0, timed_out: 0, not_held: 0 };
-}
-
-/** Counts events of the front. */
-export function observeFront(metrics: Metrics): FrontObserver {
-  const proposals = metrics.histogram('cairn_raft_proposal_duration_seconds', {});
-  const failures = metrics.counter('cairn_raft_proposals_failed_total', {});
-  const rejections = new Map(
-    Object.entries(REJECTIONS).map(([reason, label]) => [
-      reason,
-      metrics.counter('cairn_rejected_total', { reason: label }),
-    ]),
-  );
-  const reads = metrics.histogram('cairn_raft_read_index_duration_seconds', {});
-  return {
-    proposed: ({ elapsedMs }) => proposals.observe(elapsedMs / MS_PER_SECOND),
-    refused: ({ error, isProposal }) => {
-      if (isProposal) failures.add();
-      rejections.get(error.details.reason ?? '')?.add();
-    },
-    read: ({ elapsedMs }) => reads.observe(elapsedMs / MS_PER_SECOND),
-  };
-}
-
-/** Adds the counts of a report of the core. */
-export function observeMeasures(metrics: Metrics): (measures: Measures) => void {
-  const elections = metrics.counter('cairn_raft_election_total', { result: 'won' });
-  const leaderChanges = metrics.counter('cairn_raft_leader_changes_total', {});
-  const committed = metrics.counter('cairn_raft_proposals_committed_total', {});
-  const applied = metrics.counter('cairn_raft_proposals_applied_total', {});
-  const walBytes = metrics.counter('cairn_wal_write_bytes_total', {});
-  const syncs = metrics.histogram('cairn_wal_fsync_duration_seconds', {});
-  const writes = metrics.histogram('cairn_store_commit_duration_seconds', {});
-  const groups = metrics.gauge('cairn_raft_groups', {});
-  const hasLeader = metrics.gauge('cairn_raft_has_leader', {});
-  const isLeader = metrics.gauge('cairn_raft_is_leader', {});
-  const term = metrics.gauge('cairn_raft_term', {});
-  const lastIndex = metrics.gauge('cairn_raft_last_index', {});
-  const committedIndex = metrics.gauge('cairn_raft_committed_index', {});
-  const appliedIndex = metrics.gauge('cairn_raft_applied_index', {});
-  return (measures) => {
-    elections.add(measures.elections);
-    leaderChanges.add(measures.elections + measures.followings);
-    committed.add(measures.committed);
-    for (const { bytes, elapsedMs } of measures.syncs) {
-      walBytes.add(bytes);
-      syncs.observe(elapsedMs / MS_PER_SECOND);
-    }
-    for (const { entryCount, elapsedMs } of measures.writes) {
-      applied.add(entryCount);
-      writes.observe(elapsedMs / MS_PER_SECOND);
-    }
-    const { levels } = measures;
-    groups.set(levels.openGroups);
-    hasLeader.set(levels.ledGroups + levels.followedGroups);
-    isLeader.set(levels.ledGroups);
-    term.set(levels.term);
-    lastIndex.set(levels.lastIndex);
-    committedIndex.set(levels.committedIndex);
-    appliedIndex.set(levels.appliedIndex);
-  };
+function nothing() {
+  const [syncsMs, writesMs]: [number[], number[]] = [[], []];
+  const lostCampaigns = { lost: 0, timed_out: 0, not_held: 0 };
+  return { elections: 0, followings: 0, lostCampaigns, committed: 0, logBytes: 0, syncsMs, applied: 0, writesMs };
 }

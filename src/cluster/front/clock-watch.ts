@@ -1,6 +1,6 @@
 /** Logs once when the clock of this node is wrong, and when recorded times are ahead of it. */
 import type { Logger } from '#observability';
-import type { CoreStanding, RecordedAhead } from '../core/standing.ts';
+import type { CoreHealth, RecordedAhead } from '../core/health.ts';
 
 export class ClockWatch {
   readonly #logger: Logger;
@@ -17,7 +17,7 @@ export class ClockWatch {
     return this.#isFar;
   }
 
-  look({ clock, recordedAhead }: Pick<CoreStanding, 'clock' | 'recordedAhead'>): void {
+  look({ clock, recordedAhead }: Pick<CoreHealth, 'clock' | 'recordedAhead'>): void {
     const { aheadMs, isFar, jumpedMs } = clock;
     const logger = this.#logger;
     if (jumpedMs !== this.#jumpedMs) logger.warn('clock-jumped', { byMs: Math.round(jumpedMs - this.#jumpedMs) });

@@ -1,9 +1,9 @@
 /** The front's view of the core, from its reports every second. */
 import type { DatabaseError } from '#base';
 import type { Logger } from '#observability';
-import type { CoreStanding, RefusalSign } from '../core/standing.ts';
 import type { NodeHealth } from '../node.ts';
 import { duplicateProcess } from '../refusals.ts';
+import type { Telemetry } from '../thread/core-thread-messages.ts';
 import { ClockWatch } from './clock-watch.ts';
 
 export class CoreWatch {
@@ -34,12 +34,12 @@ export class CoreWatch {
     return this.#otherProcess === undefined ? undefined : duplicateProcess(this.#otherProcess);
   }
 
-  look(standing: Pick<CoreStanding, 'clock' | 'recordedAhead' | 'lacking'> & RefusalSign): void {
-    this.#clock.look(standing);
-    this.#refusedBy = standing.refusedBy;
-    this.#otherProcess = standing.otherProcess;
+  look({ health, signs }: Pick<Telemetry, 'health' | 'signs'>): void {
+    this.#clock.look(health);
+    this.#refusedBy = signs.refusedBy;
+    this.#otherProcess = signs.otherProcess;
     this.#heardMs = this.#monotonicMs();
     // Once caught up, it stays so.
-    this.#hasCaughtUp ||= standing.lacking === 0;
+    this.#hasCaughtUp ||= health.lacking === 0;
   }
 }

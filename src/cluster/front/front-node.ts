@@ -29,7 +29,6 @@ import { type ApiKey, decodeDefinitionEntry } from '#model';
 import { type DiskLevel, PAYLOAD_BYTES_MAX } from '#storage';
 import { CatalogLease } from '../catalog/catalog-lease.ts';
 import { type CatalogState, LiveCatalog } from '../catalog/catalog-mirror.ts';
-import type { FrontObserver } from '../core/observer.ts';
 import { type CoreLimits, LIMITS } from '../limits.ts';
 import type { CoreLink, HistoryNote, Report, Settlement, Token } from '../link.ts';
 import type {
@@ -63,6 +62,7 @@ import {
   titleOf,
 } from '../refusals.ts';
 import { absenceOf } from './absence.ts';
+import type { FrontObserver } from './core-metrics.ts';
 import { leadsWithOthers } from './leads-with-others.ts';
 import { Revisions } from './revisions.ts';
 import { outcomeOf, readRevision } from './settled.ts';

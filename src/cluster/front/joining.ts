@@ -71,7 +71,7 @@ export class Joining {
     const { links } = this.#options;
     if (links === undefined) return;
     const { host, port, connectionsMax } = links;
-    this.#port = await this.#core.bind({ kind: 'bind', host, port, connectionsMax });
+    this.#port = await this.#core.bind({ host, port, connectionsMax });
   }
 
   /** Front ports for announcing the addresses of this node. */
@@ -94,7 +94,7 @@ export class Joining {
       release: links?.release ?? '',
       run: 0,
     };
-    const answer = await this.#core.join({ kind: 'join', seeds, request, waitMs, mayFound }, this.#waiting());
+    const answer = await this.#core.join({ seeds, request, waitMs, mayFound }, this.#waiting());
     onWaiting?.(undefined);
     if (answer.kind === 'founder') logger.info('founding', { store: storeId });
     else {

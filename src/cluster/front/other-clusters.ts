@@ -1,7 +1,7 @@
 /** Handles a conflict between this node and another cluster. */
 import { DatabaseError, type NodeId } from '#base';
 import type { Logger } from '#observability';
-import type { OtherClusterSign } from '../core/standing.ts';
+import type { Telemetry } from '../thread/core-thread-messages.ts';
 
 const ADVICE =
   'to let this node join the other cluster, move its data directory away and start it with --join; to keep this cluster, start it at another address and with other seeds';
@@ -20,7 +20,7 @@ export class OtherClusters {
     this.#logger = logger;
   }
 
-  look({ otherCluster: sign }: OtherClusterSign): void {
+  look({ signs: { otherCluster: sign } }: { readonly signs: Pick<Telemetry['signs'], 'otherCluster'> }): void {
     const isNew = sign !== undefined && this.#sign === undefined;
     this.#sign = sign;
     if (isNew) this.#logger.warn('other-cluster', { message: sign, advice: ADVICE });

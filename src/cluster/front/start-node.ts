@@ -11,8 +11,6 @@ import {
   SEGMENT_BYTES_DEFAULT,
 } from '#storage';
 import { namingFiles } from '../core/crash-recovery.ts';
-import { observeFront, observeMeasures } from '../core/observer.ts';
-import { observeStanding, type StandingMessage } from '../core/standing.ts';
 import { type CoreLimits, LIMITS } from '../limits.ts';
 import { nativeCrc32, nativeRandom, nativeSha256, wallClock } from '../native.ts';
 import type { CatalogMirror, Node } from '../node.ts';
@@ -25,6 +23,7 @@ import { type DataDirectory, openDataDirectory } from '../store/data-directory.t
 import type { Origin } from '../store/own-identity.ts';
 import { type CoreData, CoreThread, type CoreThreadListeners } from '../thread/core-thread.ts';
 import type { LinksOrder } from '../thread/core-thread-messages.ts';
+import { observeCore, observeFront } from './core-metrics.ts';
 import { CoreWatch } from './core-watch.ts';
 import { type DatabaseQuota, DatabaseQuotas } from './database-quotas.ts';
 import { watchDisk } from './disk-watch.ts';
@@ -94,7 +93,14 @@ export async function startNode(options: NodeOptions): Promise<Node & Administer
   const [watch, drains] = [new CoreWatch(logger, monotonicMs), new DrainWatch(logger, monotonicMs)];
   const others = new OtherClusters(logger);
   const told = { ...ordersHeardBy(options), onDrain: drains.note.bind(drains) };
-  const listeners = { onFatal, ...told, ...measuresShownBy(metrics, peers, [watch, others]) };
+  const show = observeCore(metrics);
+  const onTelemetry: CoreThreadListeners['onTelemetry'] = (telemetry, messagesSent) => {
+    show(telemetry, messagesSent);
+    peers.show(telemetry.links);
+    watch.look(telemetry);
+    others.look(telemetry);
+  };
+  const listeners = { onFatal, ...told, onTelemetry };
   // The thread loads its modules while the directory is checked here.
   const core = CoreThread.start(options.coreWorker, listeners, options.coreData);
   const joining = new Joining(options, core);
@@ -112,7 +118,7 @@ export async function startNode(options: NodeOptions): Promise<Node & Administer
   const { copies = COPIES_DEFAULT, replaceAfterMs } = options;
   const kept = { copies, replaceAfterMs };
   const parts = { ...places, identity, limits, store: options.store ?? {}, walSegmentBytes, ...kept, links };
-  const opening = core.open({ kind: 'open', ...parts });
+  const opening = core.open(parts);
   options.onRecovering?.();
   const abandon = async (failure: unknown): Promise<never> => {
     await core.abandon();
@@ -172,22 +178,6 @@ function ordersHeardBy(options: NodeOptions): Pick<CoreThreadListeners, 'onToldT
   return {
     onToldToStop: () => options.onToldToStop?.(),
     onAdministered: (administered) => options.onAdministered?.(administered),
-  };
-}
-
-function measuresShownBy(
-  metrics: Metrics,
-  peers: PeerMetrics,
-  watches: readonly { look(standing: StandingMessage): void }[],
-): Pick<CoreThreadListeners, 'onMeasures' | 'onPeers' | 'onStanding'> {
-  const show = observeStanding(metrics);
-  return {
-    onMeasures: observeMeasures(metrics),
-    onPeers: (measures) => peers.show(measures),
-    onStanding: (standing, messagesSent) => {
-      show(standing, messagesSent);
-      for (const watch of watches) watch.look(standing);
-    },
   };
 }
 

@@ -37,6 +37,16 @@ export interface PeerMeasures {
   readonly stops: number;
 }
 
+/** Conflicts with other nodes; undefined: there is none. */
+export interface PeerSigns {
+  /** Description of a conflict between this node and another cluster. */
+  readonly otherCluster: string | undefined;
+  /** Reason why every reachable node refuses this one; undefined: one accepts it, or none is reachable. */
+  readonly refusedBy: string | undefined;
+  /** Reason of a node that refuses this process because it has accepted another one of this node (TP12). */
+  readonly otherProcess: string | undefined;
+}
+
 /** Limits the number of nodes, because unknown senders may name any node. */
 const NODES_MAX = 256;
 const NOTES_MAX = 100;
@@ -61,7 +71,6 @@ export class PeerMeasureGatherer implements PeerObserver, SnapshotObserver {
   #beatFailures = 0;
   #drops = new Map<DropReason, number>();
   #stops = 0;
-  #hasNews = false;
   #dialled: Sign | undefined;
   #refused: Sign | undefined;
   #duplicate: Sign | undefined;
@@ -90,7 +99,6 @@ export class PeerMeasureGatherer implements PeerObserver, SnapshotObserver {
 
   stoppedReading(): void {
     this.#stops += 1;
-    this.#hasNews = true;
   }
 
   active(node: NodeId, isActive: boolean): void {
@@ -129,7 +137,6 @@ export class PeerMeasureGatherer implements PeerObserver, SnapshotObserver {
 
   membersBehind(count: number): void {
     this.#membersBehind = count;
-    this.#hasNews = true;
   }
 
   /** A sentence with both cluster ids; undefined when no node of another cluster dialled this one within 30 s. */
@@ -152,10 +159,13 @@ export class PeerMeasureGatherer implements PeerObserver, SnapshotObserver {
     return this.#reached.size > 0 ? undefined : wordsOf(this.#refused);
   }
 
-  /** Everything collected since the last call; undefined when that is nothing. */
-  take(): PeerMeasures | undefined {
-    const count = this.#nodes.size + this.#notes.length + this.#begun.length + this.#endings.length;
-    if (count === 0 && !this.#hasNews) return undefined;
+  get signs(): PeerSigns {
+    const { otherCluster, refusedBy, otherProcess } = this;
+    return { otherCluster, refusedBy, otherProcess };
+  }
+
+  /** Everything collected since the last call. */
+  take(): PeerMeasures {
     const measures = {
       nodes: this.#nodes,
       notes: this.#notes,
@@ -173,7 +183,6 @@ export class PeerMeasureGatherer implements PeerObserver, SnapshotObserver {
     this.#beatFailures = 0;
     this.#drops = new Map();
     this.#stops = 0;
-    this.#hasNews = false;
     return measures;
   }
 

@@ -1,12 +1,13 @@
 /**
- * Messages to the core thread at its start and while it runs, and its own messages. Commands and reports are in
- * command-message.ts and report-message.ts.
+ * Messages between the front and the core thread: calls with their answers, telemetry and notices. Commands and reports
+ * are in command-message.ts and report-message.ts.
  */
 import { type Address, DatabaseError, type ErrorCode, type ErrorDetails } from '#base';
 import type { DiskLevel, LevelStoreOptions } from '#storage';
 import type { CatalogState } from '../catalog/catalog-mirror.ts';
 import type { DrainNote } from '../core/drain.ts';
-import type { StandingMessage } from '../core/standing.ts';
+import type { CoreHealth } from '../core/health.ts';
+import type { CoreCounts } from '../core/observer.ts';
 import type { CoreLimits } from '../limits.ts';
 import type { NodeIdentity } from '../node.ts';
 import type { NodeRegistration } from '../outcome.ts';
@@ -14,13 +15,12 @@ import type { Administered } from '../peer/administered.ts';
 import type { AdminReply, AdminRequest } from '../peer/administration.ts';
 import type { Founder, Joined, JoinRequest } from '../peer/join.ts';
 import type { Peer, PeerPortOptions } from '../peer/links.ts';
-import type { PeerMeasures } from '../peer/peer-measures.ts';
+import type { PeerMeasures, PeerSigns } from '../peer/peer-measures.ts';
 import type { CommandMessage } from './command-message.ts';
 import type { ReportMessage } from './report-message.ts';
 
 /** Everything that the thread needs to open the node. */
 export interface CoreOrder {
-  readonly kind: 'open';
   readonly storeDirectory: string;
   readonly logDirectory: string;
   readonly identity: NodeIdentity;
@@ -53,14 +53,7 @@ export interface LinksOrder {
   readonly connectionsMax?: number | undefined;
 }
 
-/** Binds the peer port, before everything else. */
-export interface BindOrder extends PeerPortOptions {
-  readonly kind: 'bind';
-}
-
-/** Joins a cluster with this store, or decides whether to found one; before `open`. */
 export interface JoinOrder {
-  readonly kind: 'join';
   readonly seeds: readonly Address[];
   readonly request: JoinRequest;
   /** May be infinite. */
@@ -68,42 +61,65 @@ export interface JoinOrder {
   readonly mayFound: boolean;
 }
 
-export type Preparation = BindOrder | JoinOrder;
+/** The recovered core. */
+export interface Opened {
+  readonly catalog: CatalogState;
+  /** Port for other nodes; undefined when there is none. */
+  readonly peerPort: number | undefined;
+}
+
+/** Calls of the front to the core, and their answers. The first three come in this order, before everything else. */
+export interface CoreCalls {
+  /** Binds the peer port; returns its number. */
+  bind: { argument: PeerPortOptions; answer: number };
+  /** Joins a cluster with this store, or decides whether to found one. */
+  join: { argument: JoinOrder; answer: Joined | Founder };
+  open: { argument: CoreOrder; answer: Opened };
+  /** An admin request of a client. */
+  administer: { argument: AdminRequest['order']; answer: AdminReply };
+  /** Transfers the leaderships, within this time. */
+  leave: { argument: number; answer: undefined };
+  drain: { argument: undefined; answer: undefined };
+}
+
+export interface Call {
+  readonly kind: 'call';
+  readonly id: number;
+  readonly name: keyof CoreCalls;
+  readonly argument: CoreCalls[keyof CoreCalls]['argument'];
+}
 
 export type ToCore =
+  | Call
   | CommandMessage
   | { readonly kind: 'disk'; readonly level: DiskLevel }
   | { readonly kind: 'runs'; readonly digest: string; readonly fault: string | undefined }
   /** Addresses of this node, for the catalog. */
-  | { readonly kind: 'announce'; readonly registration: NodeRegistration }
-  /** An admin request of a client; the answer has the same token. */
-  | { readonly kind: 'administer'; readonly token: number; readonly order: AdminRequest['order'] }
-  /** Transfers the leaderships, within this time. */
-  | { readonly kind: 'leave'; readonly withinMs: number }
-  | { readonly kind: 'drain' };
+  | { readonly kind: 'announce'; readonly registration: NodeRegistration };
 
-/** The answer to `bind` or `join`. */
-export type Prepared =
-  | { readonly kind: 'bound'; readonly port: number }
-  | { readonly kind: 'joined'; readonly joined: Joined | Founder };
+/** The state of the core thread, and its counts since the last message; sent once a second. */
+export interface Telemetry {
+  readonly health: CoreHealth;
+  readonly counts: CoreCounts;
+  /** Delays of the ticks of the core. */
+  readonly tickDelaysMs: readonly number[];
+  /** Messages of the front processed since the core was opened. */
+  readonly messagesTaken: number;
+  readonly links: PeerMeasures;
+  readonly signs: PeerSigns;
+}
 
 export type FromCore =
-  | Prepared
+  | { readonly kind: 'answered'; readonly id: number; readonly answer: CoreCalls[keyof CoreCalls]['answer'] }
   /** Reason why `join` waits. */
   | { readonly kind: 'waiting'; readonly why: string }
-  | { readonly kind: 'opened'; readonly catalog: CatalogState; readonly peerPort: number | undefined }
-  | { readonly kind: 'peers'; readonly measures: PeerMeasures }
-  | { readonly kind: 'standing'; readonly standing: StandingMessage }
+  | { readonly kind: 'telemetry'; readonly telemetry: Telemetry }
   | ReportMessage
-  | { readonly kind: 'answered'; readonly token: number; readonly reply: AdminReply }
   /** The peer port received an admin request or a join. */
   | { readonly kind: 'administered'; readonly administered: Administered }
   /** An operator has drained the node, so it must exit. */
   | { readonly kind: 'told-to-stop' }
   | { readonly kind: 'drain'; readonly note: DrainNote }
-  /** The answer to `leave`. */
-  | { readonly kind: 'left' }
-  | { readonly kind: 'drained' }
   | { readonly kind: 'failed'; readonly failure: SentFailure };
 
 /** An error of any class, as it crosses threads. */

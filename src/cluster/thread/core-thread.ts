@@ -1,28 +1,26 @@
 /** The link to a core on its own thread, in the front. core-worker.ts is the other side. */
 import { type MessagePort, Worker } from 'node:worker_threads';
-import { assert, Slots, unreachable } from '#base';
+import { Slots, unreachable } from '#base';
 import type { DiskLevel } from '#storage';
-import type { CatalogState } from '../catalog/catalog-mirror.ts';
 import type { DrainNote } from '../core/drain.ts';
-import type { Measures } from '../core/observer.ts';
-import type { StandingMessage } from '../core/standing.ts';
 import type { Commands, CoreLink, Report } from '../link.ts';
 import type { NodeRegistration } from '../outcome.ts';
 import type { Administered } from '../peer/administered.ts';
 import type { AdminReply, AdminRequest } from '../peer/administration.ts';
 import type { Founder, Joined } from '../peer/join.ts';
-import type { PeerMeasures } from '../peer/peer-measures.ts';
+import type { PeerPortOptions } from '../peer/links.ts';
 import { commandTransfers, packCommands } from './command-message.ts';
 import {
-  type BindOrder,
+  type CoreCalls,
   type CoreOrder,
   type FromCore,
   type JoinOrder,
-  type Prepared,
+  type Opened,
+  type Telemetry,
   type ToCore,
   unpackFailure,
 } from './core-thread-messages.ts';
-import { type ReportMessage, unpackReport } from './report-message.ts';
+import { unpackReport } from './report-message.ts';
 
 export interface CoreThreadListeners {
   /** The core, or its log, has failed; called once, after `open` has resolved. */
@@ -31,10 +29,8 @@ export interface CoreThreadListeners {
   readonly onToldToStop: () => void;
   readonly onDrain: (note: DrainNote) => void;
   readonly onAdministered: (administered: Administered) => void;
-  readonly onMeasures: (measures: Measures) => void;
-  readonly onPeers: (measures: PeerMeasures) => void;
-  /** Health snapshot of the core, every second, and the number of messages sent to it by then. */
-  readonly onStanding: (standing: StandingMessage, messagesSent: number) => void;
+  /** Called every second, with the number of messages sent to the core by then. */
+  readonly onTelemetry: (telemetry: Telemetry, messagesSent: number) => void;
 }
 
 /** Opaque data that the composition root passes to the file which the thread runs. */
@@ -43,48 +39,35 @@ export interface CoreData {
   readonly transfers: readonly MessagePort[];
 }
 
-/** First message of a recovered core. */
-interface Opened {
-  readonly catalog: CatalogState;
-  /** Port for other nodes; undefined when there is none. */
-  readonly peerPort: number | undefined;
-}
-
-interface Preparing {
-  readonly resolve: (prepared: Prepared) => void;
-  readonly reject: (failure: Error) => void;
+/** A call without an answer. */
+interface Pending {
+  resolve(answer: unknown): void;
+  reject(failure: Error): void;
 }
 
 export class CoreThread implements CoreLink {
   readonly #worker: Worker;
   readonly #listeners: CoreThreadListeners;
   readonly #exited: Promise<void>;
-  readonly #opened = Promise.withResolvers<Opened>();
   readonly #alone = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   #onReport: (report: Report) => void = () => undefined;
   #onWaiting: (why: string) => void = () => undefined;
-  #left: (() => void) | undefined;
-  #drained: (() => void) | undefined;
-  /** Admin requests without an answer. */
-  readonly #asked = new Slots<(reply: AdminReply) => void>();
-  /** The pending `bind` or `join`. */
-  #preparing: Preparing | undefined;
-  /** Messages to the core since it was asked to open. */
+  readonly #calls = new Slots<Pending>();
+  /** Messages to the core since it was opened. */
   #sentCount = 0;
   #isOpen = false;
   #isEnded = false;
+  #failure: Error | undefined;
 
   private constructor(worker: Worker, listeners: CoreThreadListeners) {
     this.#worker = worker;
     this.#listeners = listeners;
     worker.on('message', (message: FromCore) => this.#take(message));
     worker.on('error', (error: Error) => this.#fail(error));
-    // It may fail before `open` is called.
-    this.#opened.promise.catch(() => undefined);
     this.#exited = new Promise((resolve) => {
       worker.on('exit', (code) => {
         this.#fail(new Error(`The thread of the core ended by itself, with exit code ${code}`));
-        for (const answer of this.#asked.values()) answer({ kind: 'later', reason: 'the node has stopped' });
+        for (const call of this.#calls.values()) call.reject(new Error('the node has stopped'));
         resolve();
       });
     });
@@ -100,11 +83,8 @@ export class CoreThread implements CoreLink {
    * Binds the peer port; returns its number.
    * @throws DatabaseError when the address cannot be bound.
    */
-  bind(order: BindOrder): Promise<number> {
-    const { promise, resolve, reject } = Promise.withResolvers<number>();
-    this.#preparing = { resolve: (message) => message.kind === 'bound' && resolve(message.port), reject };
-    this.#worker.postMessage(order, []);
-    return promise;
+  bind(options: PeerPortOptions): Promise<number> {
+    return this.#call('bind', options);
   }
 
   /**
@@ -112,11 +92,8 @@ export class CoreThread implements CoreLink {
    * @throws DatabaseError like `joinCluster`.
    */
   join(order: JoinOrder, onWaiting: (why: string) => void): Promise<Joined | Founder> {
-    const { promise, resolve, reject } = Promise.withResolvers<Joined | Founder>();
     this.#onWaiting = onWaiting;
-    this.#preparing = { resolve: (message) => message.kind === 'joined' && resolve(message.joined), reject };
-    this.#worker.postMessage(order, []);
-    return promise;
+    return this.#call('join', order);
   }
 
   /** Announces the addresses of this node. */
@@ -125,10 +102,10 @@ export class CoreThread implements CoreLink {
   }
 
   /** Recovers the node. Rejects with the reason when it refuses to start. */
-  open(order: Omit<CoreOrder, 'alone'>): Promise<Opened> {
-    const complete: CoreOrder = { ...order, alone: this.#alone.buffer };
-    this.#worker.postMessage(complete, []);
-    return this.#opened.promise;
+  async open(order: Omit<CoreOrder, 'alone'>): Promise<Opened> {
+    const opened = await this.#call('open', { ...order, alone: this.#alone.buffer });
+    this.#isOpen = true;
+    return opened;
   }
 
   /** Ends a thread that has not opened the node, or could not. */
@@ -159,84 +136,53 @@ export class CoreThread implements CoreLink {
   }
 
   administer(order: AdminRequest['order']): Promise<AdminReply> {
-    const { promise, resolve } = Promise.withResolvers<AdminReply>();
-    this.#post({ kind: 'administer', token: this.#asked.add(resolve), order });
-    return promise;
+    return this.#call('administer', order).catch(({ message }: Error) => ({ kind: 'later', reason: message }));
   }
 
-  async leave(withinMs: number): Promise<void> {
-    assert(this.#left === undefined, 'A core leaves once');
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#left = resolve;
-    this.#post({ kind: 'leave', withinMs });
-    await promise;
+  leave(withinMs: number): Promise<void> {
+    return this.#call('leave', withinMs);
   }
 
   async drain(): Promise<void> {
-    assert(this.#drained === undefined, 'A core is drained once');
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#drained = resolve;
-    this.#post({ kind: 'drain' });
-    await promise;
+    await this.#call('drain', undefined);
+    this.#isEnded = true;
     await this.#exited;
   }
 
+  #call<Name extends keyof CoreCalls>(
+    name: Name,
+    argument: CoreCalls[Name]['argument'],
+  ): Promise<CoreCalls[Name]['answer']> {
+    const { promise, resolve, reject } = Promise.withResolvers<CoreCalls[Name]['answer']>();
+    if (this.#failure !== undefined) reject(this.#failure);
+    else this.#post({ kind: 'call', id: this.#calls.add({ resolve, reject }), name, argument });
+    return promise;
+  }
+
   #take(message: FromCore): void {
-    if (message instanceof Float64Array || message.kind === 'report') return this.#report(message);
+    if (message instanceof Float64Array || message.kind === 'report') return this.#onReport(unpackReport(message));
     switch (message.kind) {
-      case 'opened':
-        this.#isOpen = true;
-        this.#opened.resolve({ catalog: message.catalog, peerPort: message.peerPort });
-        break;
-      case 'bound':
-      case 'joined':
-        this.#preparing?.resolve(message);
-        break;
-      case 'waiting':
-        this.#onWaiting(message.why);
-        break;
-      case 'peers':
-        this.#listeners.onPeers(message.measures);
-        break;
-      case 'standing':
-        this.#listeners.onStanding(message.standing, this.#sentCount);
-        break;
-      case 'administered':
-        this.#listeners.onAdministered(message.administered);
-        break;
       case 'answered':
-        this.#asked.remove(message.token)?.(message.reply);
-        break;
+        return this.#calls.remove(message.id)?.resolve(message.answer);
+      case 'waiting':
+        return this.#onWaiting(message.why);
+      case 'telemetry':
+        return this.#listeners.onTelemetry(message.telemetry, this.#sentCount);
+      case 'administered':
+        return this.#listeners.onAdministered(message.administered);
       case 'told-to-stop':
-        this.#listeners.onToldToStop();
-        break;
+        return this.#listeners.onToldToStop();
       case 'drain':
-        this.#listeners.onDrain(message.note);
-        break;
-      case 'left':
-        this.#left?.();
-        break;
-      case 'drained':
-        this.#isEnded = true;
-        this.#drained?.();
-        break;
+        return this.#listeners.onDrain(message.note);
       case 'failed':
-        this.#fail(unpackFailure(message.failure));
-        break;
+        return this.#fail(unpackFailure(message.failure));
       default:
-        unreachable(message);
+        return unreachable(message);
     }
   }
 
-  #report(message: ReportMessage): void {
-    const { report, measures } = unpackReport(message);
-    // Waiting requests get their answers first.
-    this.#onReport(report);
-    this.#listeners.onMeasures(measures);
-  }
-
   #post(message: ToCore, transfers: readonly ArrayBuffer[] = []): void {
-    this.#sentCount += 1;
+    if (this.#isOpen) this.#sentCount += 1;
     this.#worker.postMessage(message, transfers);
   }
 
@@ -244,8 +190,8 @@ export class CoreThread implements CoreLink {
   #fail(failure: Error): void {
     if (this.#isEnded) return;
     this.#isEnded = true;
-    this.#preparing?.reject(failure);
-    this.#opened.reject(failure);
+    this.#failure = failure;
+    for (const call of this.#calls.values()) call.reject(failure);
     if (this.#isOpen) this.#listeners.onFatal(failure);
   }
 }

@@ -13,31 +13,31 @@ import { diskUsedPercent, LogThread, openLevelStore } from '#storage';
 import { databaseMachines } from '../apply/database-machines.ts';
 import type { CorePorts } from '../core/core-ports.ts';
 import { CoreRuntime } from '../core/core-runtime.ts';
-import { MeasureGatherer } from '../core/observer.ts';
-import type { CoreCounts } from '../core/standing.ts';
+import { CoreCounter } from '../core/observer.ts';
 import { nativeRandom, wallClock } from '../native.ts';
 import { FOUNDERS } from '../node.ts';
-import type { NodeRegistration } from '../outcome.ts';
 import type { Administered } from '../peer/administered.ts';
-import type { AdminReply, AdminRequest, AskAdmin } from '../peer/administration.ts';
+import type { AdminReply, AskAdmin } from '../peer/administration.ts';
 import type { AskBelonging, Newcomer } from '../peer/belonging.ts';
 import { judgeFounding } from '../peer/founding.ts';
 import { type AskToJoin, type DialledAddress, type Founder, type Joined, joinCluster } from '../peer/join.ts';
 import type { OpenPeerLinks, PeerLinksOptions, PeerPort, PeerPortOptions } from '../peer/links.ts';
 import { PeerMeasureGatherer } from '../peer/peer-measures.ts';
 import { noPeers } from '../peer/peers.ts';
-import { unobservedSnapshots } from '../peer/snapshot-observer.ts';
 import { spreadOver } from '../placement/spread.ts';
 import { duplicateProcess } from '../refusals.ts';
 import { walIdentity } from '../store/node-rows.ts';
 import { noteRemoved } from '../store/own-identity.ts';
 import { unpackCommands } from './command-message.ts';
 import {
+  type Call,
+  type CoreCalls,
   type CoreOrder,
   type FromCore,
   type JoinOrder,
-  type Preparation,
+  type Opened,
   packFailure,
+  type Telemetry,
   type ToCore,
 } from './core-thread-messages.ts';
 import { openReach, type Reach } from './reach.ts';
@@ -46,11 +46,7 @@ import { packReport } from './report-message.ts';
 /** Maximum delay of a deadline of the core. */
 const TICK_MS = 50;
 
-/** Interval at which counters of the links are sent to the front. */
-const PEERS_TOLD_MS = 1_000;
-
-/** Interval at which the core reports its health to the front. */
-const STANDING_TOLD_MS = 1_000;
+const TELEMETRY_MS = 1_000;
 
 /** Parts that #cluster cannot create. */
 export interface CoreParts {
@@ -61,24 +57,60 @@ export interface CoreParts {
   readonly askBelonging: AskBelonging;
 }
 
+type Handlers = {
+  readonly [Name in keyof CoreCalls]: (argument: CoreCalls[Name]['argument']) => Promise<CoreCalls[Name]['answer']>;
+};
+
+/** An open core in this thread. */
+interface OpenCore extends Pick<Handlers, 'administer' | 'leave' | 'drain'> {
+  readonly opened: Opened;
+  take(message: Exclude<ToCore, Call>): void;
+  /** A message has arrived. */
+  count(): void;
+}
+
 /** Runs the core in this thread, which was started for it. */
 export function runCore(parts: CoreParts): void {
   const port = parentPort;
   assert(port !== null, 'The core is started as a thread');
   const log = LogThread.start();
   let peerPort: PeerPort | undefined;
-  const work = async (order: Preparation | CoreOrder): Promise<void> => {
-    if (order.kind === 'open') return start(port, order, { ...parts, log, peerPort });
-    if (order.kind === 'bind') {
-      peerPort = await parts.openPort(order);
-      post(port, { kind: 'bound', port: peerPort.port });
-    } else post(port, { kind: 'joined', joined: await join(port, order, parts, peerPort) });
+  let core: OpenCore | undefined;
+  const open = (): OpenCore => {
+    assert(core !== undefined, 'Only an open core gets requests');
+    return core;
   };
-  const begin = (order: Preparation | CoreOrder): void => {
-    if (order.kind !== 'open') port.once('message', begin);
-    work(order).catch((failure: unknown) => fail(port, failure));
+  const handlers: Handlers = {
+    bind: async (options) => {
+      peerPort = await parts.openPort(options);
+      return peerPort.port;
+    },
+    join: (order) => join(port, order, parts, peerPort),
+    open: async (order) => {
+      core = await openCore(port, order, { ...parts, log, peerPort });
+      return core.opened;
+    },
+    administer: (order) => open().administer(order),
+    leave: (withinMs) => open().leave(withinMs),
+    drain: () => open().drain(undefined),
   };
-  port.once('message', begin);
+  const answer = async (call: Call): Promise<void> => {
+    post(port, { kind: 'answered', id: call.id, answer: await handle(handlers, call.name, call.argument) });
+    if (call.name === 'drain') port.close();
+  };
+  port.on('message', (message: ToCore) => {
+    core?.count();
+    if (message instanceof ArrayBuffer || message.kind !== 'call') open().take(message);
+    else keep(port, answer(message));
+  });
+}
+
+function handle<Name extends keyof CoreCalls>(
+  handlers: Handlers,
+  name: Name,
+  argument: CoreCalls[Name]['argument'],
+): Promise<CoreCalls[Name]['answer']> {
+  return handlers[name](argument);
 }
 
 function join(
@@ -107,17 +139,18 @@ async function addressesOf({ host, port }: Address): Promise<readonly DialledAdd
   return found.map(({ address }) => ({ host, port, ip: address }));
 }
 
-async function start(
+async function openCore(
   port: MessagePort,
   order: CoreOrder,
   parts: CoreParts & { readonly log: LogThread; readonly peerPort: PeerPort | undefined },
-): Promise<void> {
+): Promise<OpenCore> {
   const { identity, limits } = order;
   const store = await openLevelStore(order.storeDirectory, order.store);
   const wal = { identity: walIdentity(identity), segmentBytes: order.walSegmentBytes };
   const recovered = await parts.log.open(order.logDirectory, wal);
-  const gatherer = new MeasureGatherer();
-  const reach = await reachOthers(port, { ...parts, store }, order);
+  const counter = new CoreCounter();
+  const links = new PeerMeasureGatherer();
+  const reach = await reachOthers(port, { ...parts, store, links }, order);
   const ports: CorePorts = {
     node: identity.node,
     founders: FOUNDERS,
@@ -133,8 +166,8 @@ async function start(
     clock: wallClock,
     monotonicMs: () => performance.now(),
     random: nativeRandom,
-    observer: gatherer,
-    snapshotObserver: reach?.observer ?? unobservedSnapshots,
+    observer: counter,
+    snapshotObserver: links,
     later: setImmediate,
     release: order.links?.release,
     diskUsedPercent: () => diskUsedPercent(order.storeDirectory),
@@ -142,39 +175,50 @@ async function start(
   const core = await CoreRuntime.open(ports, recovered);
   showEnds(core, port);
   showWhetherAlone(core, new Int32Array(order.alone));
-  if (reach !== undefined) keep(beginReach(reach, core));
-  showReports(core, port, gatherer);
-  const teller = new Teller(port, core, { gatherer, peers: reach?.observer });
+  if (reach !== undefined) keep(port, beginReach(reach, core));
+  core.onReport((report) => post(port, packReport(report)));
+  const telemeter = new Telemeter((own) => {
+    const telemetry = { health: core.health, counts: counter.take(), links: links.take(), signs: links.signs, ...own };
+    post(port, { kind: 'telemetry', telemetry });
+  });
   const ticking = setInterval(() => {
-    teller.ticks();
+    telemeter.ticks();
     core.tick();
   }, TICK_MS);
-  port.on('message', (message: ToCore) => {
-    teller.takes();
-    if (message instanceof ArrayBuffer || message.kind === 'commands') core.send(unpackCommands(message));
-    else if (message.kind === 'disk') core.reportDisk(message.level);
-    else if (message.kind === 'runs') core.runs(message.digest, message.fault);
-    else if (message.kind === 'announce') keep(announce(reach, message.registration));
-    else if (message.kind === 'administer') keep(administer(port, reach, message));
-    else keep(message.kind === 'leave' ? leave(port, core, message.withinMs) : drain());
-  });
-  post(port, { kind: 'opened', catalog: core.catalog, peerPort: reach?.port });
+  return {
+    opened: { catalog: core.catalog, peerPort: reach?.port },
+    count: () => telemeter.takes(),
+    take: (message) => {
+      if (message instanceof ArrayBuffer || message.kind === 'commands') core.send(unpackCommands(message));
+      else if (message.kind === 'disk') core.reportDisk(message.level);
+      else if (message.kind === 'runs') core.runs(message.digest, message.fault);
+      else keep(port, reach?.announcer.announce(message.registration));
+    },
+    administer: async (order) => {
+      assert(reach?.administer !== undefined, 'Only a node with a peer port is administered');
+      const answer = reach.administer({ order, isPassedOn: false });
+      return answer.catch((error: Error): AdminReply => ({ kind: 'later', reason: error.message }));
+    },
+    leave: async (withinMs) => {
+      await core.leave(withinMs);
+      return undefined;
+    },
+    drain: async () => {
+      reach?.announcer.close();
+      await core.drain();
+      clearInterval(ticking);
+      await reach?.close();
+      telemeter.close();
+      await parts.log.close();
+      await store.close();
+      return undefined;
+    },
+  };
+}
 
-  function keep(work: Promise<void>): void {
-    work.catch((failure: unknown) => fail(port, failure));
-  }
-
-  async function drain(): Promise<void> {
-    reach?.announcer.close();
-    await core.drain();
-    clearInterval(ticking);
-    teller.close();
-    await reach?.close();
-    await parts.log.close();
-    await store.close();
-    post(port, { kind: 'drained' });
-    port.close();
-  }
+/** A failure of the work ends the process. */
+function keep(port: MessagePort, work: Promise<void> = Promise.resolve()): void {
+  work.catch((failure: unknown) => fail(port, failure));
 }
 
 /** Reports when and why the process must exit, and drains that do not end it. */
@@ -190,64 +234,27 @@ function showWhetherAlone(core: CoreRuntime, shown: Int32Array): void {
   Atomics.store(shown, 0, core.isAlone ? 1 : 0);
 }
 
-function showReports(core: CoreRuntime, port: MessagePort, gatherer: MeasureGatherer): void {
-  core.onReport((report) => post(port, packReport(report, gatherer.take(core.levels))));
-}
-
 /** Rejects when the node learns that it was removed. */
-async function beginReach(reach: OwnReach, core: CoreRuntime): Promise<void> {
+async function beginReach(reach: Reach, core: CoreRuntime): Promise<void> {
   reach.begin(core);
   await reach.announcer.watch();
 }
 
-interface OwnReach extends Reach {
-  readonly observer: PeerMeasureGatherer;
-}
-
-async function announce(reach: Reach | undefined, registration: NodeRegistration): Promise<void> {
-  await reach?.announcer.announce(registration);
-}
-
-async function administer(
-  port: MessagePort,
-  reach: Reach | undefined,
-  { token, order }: { readonly token: number; readonly order: AdminRequest['order'] },
-): Promise<void> {
-  assert(reach?.administer !== undefined, 'Only a node with a peer port is administered');
-  const answer = reach.administer({ order, isPassedOn: false });
-  const reply = await answer.catch((error: Error): AdminReply => ({ kind: 'later', reason: error.message }));
-  post(port, { kind: 'answered', token, reply });
-}
-
-async function leave(port: MessagePort, core: CoreRuntime, withinMs: number): Promise<void> {
-  await core.leave(withinMs);
-  post(port, { kind: 'left' });
-}
-
-interface TellerParts {
-  readonly gatherer: MeasureGatherer;
-  readonly peers: PeerMeasureGatherer | undefined;
-}
-
-const NO_PEERS = { otherCluster: undefined, refusedBy: undefined, otherProcess: undefined };
-
-/** Counts events of this thread, and reports the health of the core to the front. */
-class Teller {
-  readonly #telling: NodeJS.Timeout;
+/** Times the ticks of this thread, counts its messages, and sends its telemetry once a second. */
+class Telemeter {
+  readonly #send: () => void;
+  readonly #sending: NodeJS.Timeout;
   #tickDelaysMs: number[] = [];
   #tickedMs: number | undefined;
   #messagesTaken = 0;
 
-  constructor(port: MessagePort, core: CoreRuntime, { gatherer, peers }: TellerParts) {
-    const tell = (): void => {
-      const { otherCluster, refusedBy, otherProcess } = peers ?? NO_PEERS;
-      const seen = { otherCluster, refusedBy, otherProcess };
-      const lostCampaigns = gatherer.takeLostCampaigns();
-      const standing = { ...core.standing, ...this.#counts(), lostCampaigns, ...seen };
-      post(port, { kind: 'standing', standing });
+  constructor(send: (own: Pick<Telemetry, 'tickDelaysMs' | 'messagesTaken'>) => void) {
+    this.#send = () => {
+      send({ tickDelaysMs: this.#tickDelaysMs, messagesTaken: this.#messagesTaken });
+      this.#tickDelaysMs = [];
     };
-    tell();
-    this.#telling = setInterval(tell, STANDING_TOLD_MS);
+    this.#send();
+    this.#sending = setInterval(this.#send, TELEMETRY_MS);
   }
 
   /** A tick starts: after its time, or when the thread is free again. */
@@ -262,25 +269,23 @@ class Teller {
   }
 
   close(): void {
-    clearInterval(this.#telling);
-  }
-
-  #counts(): Omit<CoreCounts, 'lostCampaigns'> {
-    const tickDelaysMs = this.#tickDelaysMs;
-    this.#tickDelaysMs = [];
-    return { tickDelaysMs, messagesTaken: this.#messagesTaken };
+    clearInterval(this.#sending);
+    this.#send();
   }
 }
 
-/** Sends counters of the links to the front. Undefined: this node has no peer links. */
+/** Undefined: this node has no peer links. */
 async function reachOthers(
   port: MessagePort,
-  parts: CoreParts & { readonly store: KvStore; readonly peerPort: PeerPort | undefined },
+  parts: CoreParts & {
+    readonly store: KvStore;
+    readonly peerPort: PeerPort | undefined;
+    readonly links: PeerMeasureGatherer;
+  },
   { identity, links: order }: Pick<CoreOrder, 'identity' | 'links'>,
-): Promise<OwnReach | undefined> {
-  const { peerPort } = parts;
+): Promise<Reach | undefined> {
+  const { peerPort, links: observer } = parts;
   if (order === undefined || peerPort === undefined) return undefined;
-  const observer = new PeerMeasureGatherer();
   const sleep = (ms: number): Promise<void> => delay(ms, undefined, { ref: false });
   const noteEnd = (): Promise<void> => noteRemoved(parts.store, identity);
   const onAdministered = (administered: Administered): void => post(port, { kind: 'administered', administered });
@@ -289,18 +294,7 @@ async function reachOthers(
     peerPort.openLinks({ ...options, onDuplicate });
   const seen = { observer, onAdministered, otherCluster: () => observer.otherCluster };
   const ports = { ...parts, ...seen, openLinks, random: nativeRandom, sleep, noteRemoved: noteEnd };
-  const reach = await openReach(ports, identity, order);
-  const tell = (): void => {
-    const measures = observer.take();
-    if (measures !== undefined) post(port, { kind: 'peers', measures });
-  };
-  const telling = setInterval(tell, PEERS_TOLD_MS);
-  const close = async (): Promise<void> => {
-    clearInterval(telling);
-    await reach.close();
-    tell();
-  };
-  return { ...reach, observer, close };
+  return openReach(ports, identity, order);
 }
 
 /** The front ends the process when it receives this. Nothing unreported is acknowledged. */

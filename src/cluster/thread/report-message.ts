@@ -1,5 +1,5 @@
 /**
- * Encodes a report of the core (link.ts), and its measurements since the last one, for the front's thread at low cost.
+ * Encodes a report of the core (link.ts) for the front's thread at low cost.
  *
  * Nearly every report consists of numbers only: it is one array of them, and other values are added when there are any.
  * The counts of the parts come first, then the parts, in this order:
@@ -8,14 +8,8 @@
  *   applied     (group | revision)*
  *   leaders     (group | node that leads, 0 for none)*
  *   admitted    token*
- *   syncs       (bytes | elapsed ms)*
- *   writes      (entries | elapsed ms)*
- *   the rest    elections | leaders followed | committed entries | open groups | groups that lead | groups that follow
- *               term | last index | committed index | applied index
  */
 import { DatabaseError, type ErrorCode, type ErrorDetails, type NodeId, toGroupId, toNodeId, toRevision } from '#base';
-import type { PersistedFacts } from '#storage';
-import type { CoreLevels, Measures, WrittenFacts } from '../core/observer.ts';
 import type { AppliedRevision, GroupLeader, HistoryNote, Report, Settlement, Token } from '../link.ts';
 import type { CatalogChange } from '../node.ts';
 import type { Outcome } from '../outcome.ts';
@@ -50,13 +44,12 @@ type CommittedSettlement = {
   readonly outcome: Extract<Outcome, { readonly kind: 'committed' }>;
 };
 
-const COUNTS = 6;
+const COUNTS = 4;
 const COMMITTED_NUMBERS = 5;
 const PAIR = 2;
-const REST = 10;
 const NO_NOTES: readonly HistoryNote[] = [];
 
-export function packReport(report: Report, measures: Measures): ReportMessage {
+export function packReport(report: Report): ReportMessage {
   const committed: CommittedSettlement[] = [];
   const others: SentSettlement[] = [];
   for (const settlement of report.settlements) {
@@ -64,31 +57,24 @@ export function packReport(report: Report, measures: Measures): ReportMessage {
     else if (isNumbersOnly(settlement)) committed.push(settlement);
     else others.push(settlement);
   }
-  const numbers = packNumbers(committed, report, measures);
+  const numbers = packNumbers(committed, report);
   const { catalog, catalogIndex, histories = NO_NOTES } = report;
   return others.length + catalog.length + histories.length === 0
     ? numbers
     : { kind: 'report', numbers, others, catalog, catalogIndex, histories };
 }
 
-export function unpackReport(message: ReportMessage): { readonly report: Report; readonly measures: Measures } {
+export function unpackReport(message: ReportMessage): Report {
   if (message instanceof Float64Array) return unpackNumbers(message, []);
   const { numbers, others, catalog, catalogIndex, histories } = message;
-  const { report, measures } = unpackNumbers(numbers, others.map(received));
   const more = histories.length > 0 && { histories };
-  return { report: { ...report, catalog, catalogIndex, ...more }, measures };
+  return { ...unpackNumbers(numbers, others.map(received)), catalog, catalogIndex, ...more };
 }
 
-function packNumbers(
-  committed: readonly CommittedSettlement[],
-  { applied, leaders, admitted }: Report,
-  { syncs, writes, elections, followings, committed: entries, levels }: Measures,
-): Numbers {
-  const pairs = applied.length + leaders.length + syncs.length + writes.length;
-  const numbers = new Float64Array(
-    COUNTS + committed.length * COMMITTED_NUMBERS + pairs * PAIR + admitted.length + REST,
-  );
-  numbers.set([committed.length, applied.length, leaders.length, admitted.length, syncs.length, writes.length]);
+function packNumbers(committed: readonly CommittedSettlement[], { applied, leaders, admitted }: Report): Numbers {
+  const pairs = applied.length + leaders.length;
+  const numbers = new Float64Array(COUNTS + committed.length * COMMITTED_NUMBERS + pairs * PAIR + admitted.length);
+  numbers.set([committed.length, applied.length, leaders.length, admitted.length]);
   let at = COUNTS;
   for (const { token, outcome } of committed) {
     numbers[at] = token;
@@ -101,12 +87,6 @@ function packNumbers(
   for (const { group, revision } of applied) at = putPair(numbers, at, group, revision);
   for (const { group, node } of leaders) at = putPair(numbers, at, group, node ?? 0);
   numbers.set(admitted, at);
-  at += admitted.length;
-  for (const { bytes, elapsedMs } of syncs) at = putPair(numbers, at, bytes, elapsedMs);
-  for (const { entryCount, elapsedMs } of writes) at = putPair(numbers, at, entryCount, elapsedMs);
-  const { openGroups, ledGroups, followedGroups, term, lastIndex, committedIndex, appliedIndex } = levels;
-  const groups = [openGroups, ledGroups, followedGroups];
-  numbers.set([elections, followings, entries, ...groups, term, lastIndex, committedIndex, appliedIndex], at);
   return numbers;
 }
 
@@ -116,10 +96,7 @@ function putPair(numbers: Numbers, at: number, first: number, second: number): n
   return at + PAIR;
 }
 
-function unpackNumbers(
-  numbers: Numbers,
-  others: readonly Settlement[],
-): { readonly report: Report; readonly measures: Measures } {
+function unpackNumbers(numbers: Numbers, others: readonly Settlement[]): Report {
   const parts = new Parts(numbers);
   const settlements: Settlement[] = [];
   for (let left = parts.counts.committed; left > 0; left--) settlements.push(takeCommitted(parts));
@@ -132,26 +109,18 @@ function unpackNumbers(
     leaders.push({ group: toGroupId(parts.take()), node: nodeOrNobody(parts.take()) });
   const admitted: Token[] = [];
   for (let left = parts.counts.admitted; left > 0; left--) admitted.push(parts.take());
-  const report = { catalog: [], catalogIndex: 0, applied, leaders, admitted, settlements };
-  return { report, measures: takeMeasures(parts) };
+  return { catalog: [], catalogIndex: 0, applied, leaders, admitted, settlements };
 }
 
 /** The numbers of a report, in sequence. */
 class Parts {
-  readonly counts: Record<'committed' | 'applied' | 'leaders' | 'admitted' | 'syncs' | 'writes', number>;
+  readonly counts: Record<'committed' | 'applied' | 'leaders' | 'admitted', number>;
   readonly #numbers: Numbers;
   #at = 0;
 
   constructor(numbers: Numbers) {
     this.#numbers = numbers;
-    this.counts = {
-      committed: this.take(),
-      applied: this.take(),
-      leaders: this.take(),
-      admitted: this.take(),
-      syncs: this.take(),
-      writes: this.take(),
-    };
+    this.counts = { committed: this.take(), applied: this.take(), leaders: this.take(), admitted: this.take() };
   }
 
   take(): number {
@@ -169,28 +138,6 @@ function takeCommitted(parts: Parts): Settlement {
     kind: 'outcome',
     token,
     outcome: { kind: 'committed', revision, basis, recordedTimeMs, eventCount, storedIds: [] },
-  };
-}
-
-function takeMeasures(parts: Parts): Measures {
-  const syncs: PersistedFacts[] = [];
-  for (let left = parts.counts.syncs; left > 0; left--) syncs.push({ bytes: parts.take(), elapsedMs: parts.take() });
-  const writes: WrittenFacts[] = [];
-  for (let left = parts.counts.writes; left > 0; left--)
-    writes.push({ entryCount: parts.take(), elapsedMs: parts.take() });
-  const [elections, followings, committed] = [parts.take(), parts.take(), parts.take()];
-  return { syncs, writes, elections, followings, committed, levels: takeLevels(parts) };
-}
-
-function takeLevels(parts: Parts): CoreLevels {
-  return {
-    openGroups: parts.take(),
-    ledGroups: parts.take(),
-    followedGroups: parts.take(),
-    term: parts.take(),
-    lastIndex: parts.take(),
-    committedIndex: parts.take(),
-    appliedIndex: parts.take(),
   };
 }
 

@@ -20,7 +20,7 @@ import type { Membership } from '#raft';
 import { createService, type ServiceLimits, type Timers } from '#service';
 import { DiskGuard, type DiskThresholds, type WalIdentity } from '#storage';
 import { databaseMachines } from '../../../src/cluster/apply/database-machines.ts';
-import { MeasureGatherer } from '../../../src/cluster/core/observer.ts';
+import { CoreCounter } from '../../../src/cluster/core/observer.ts';
 import { watchDisk } from '../../../src/cluster/front/disk-watch.ts';
 import { settleLog } from '../../../src/cluster/store/next-log.ts';
 import type { Release } from '../../support/cluster/replica-world.ts';
@@ -217,16 +217,15 @@ export class NodeProcess {
       user: this.core,
       latencyUs: this.#latencyUs,
     });
-    const gatherer = new MeasureGatherer();
-    if (checksSteps) Object.assign(gatherer, { stepped: checkStep });
+    const observer = new CoreCounter();
+    if (checksSteps) Object.assign(observer, { stepped: checkStep });
     const seat = await this.#seat?.open(identity);
-    const core = await CoreRuntime.open({ ...this.#corePorts(log, gatherer), ...seat }, recovered);
+    const core = await CoreRuntime.open({ ...this.#corePorts(log, observer), ...seat }, recovered);
     core.onFailure((failure) => this.fail(failure));
     this.#seat?.begin(core, (failure) => this.fail(failure));
     const { front } = this;
     const link = new SimLink({
       core,
-      gatherer,
       coreThread: this.core,
       front,
       latencyUs: this.#latencyUs,
@@ -245,7 +244,7 @@ export class NodeProcess {
     return { core, node, service, relay: this.#relayFor(service) };
   }
 
-  #corePorts(log: SimLog, observer: MeasureGatherer): CorePorts {
+  #corePorts(log: SimLog, observer: CoreCounter): CorePorts {
     const { store, clock, random, settings } = this.#parts;
     const kv = store.openIn(this.core);
     const bytes = random.split('core');

@@ -2,7 +2,6 @@
 // real code (command-message.ts, report-message.ts), with a random delay in each direction.
 import type { CoreRuntime } from '#cluster';
 import type { DiskLevel } from '#storage';
-import type { MeasureGatherer } from '../../../src/cluster/core/observer.ts';
 import type { Commands, CoreLink, Report } from '../../../src/cluster/link.ts';
 import { commandTransfers, packCommands, unpackCommands } from '../../../src/cluster/thread/command-message.ts';
 import { packReport, unpackReport } from '../../../src/cluster/thread/report-message.ts';
@@ -11,7 +10,6 @@ import { posted } from './posted.ts';
 
 export interface SimLinkParts {
   readonly core: CoreRuntime;
-  readonly gatherer: MeasureGatherer;
   readonly coreThread: Isolate;
   readonly front: Isolate;
   readonly latencyUs: () => number;
@@ -28,13 +26,13 @@ export class SimLink implements CoreLink {
   #onReport: (report: Report) => void = () => undefined;
 
   constructor(parts: SimLinkParts) {
-    const { core, gatherer, coreThread, front, latencyUs } = parts;
+    const { core, coreThread, front, latencyUs } = parts;
     this.#parts = parts;
     this.#toCore = front.channelTo(coreThread, latencyUs);
     this.#toFront = coreThread.channelTo(front, latencyUs);
     core.onReport((report) => {
-      const message = posted(packReport(report, gatherer.take(core.levels)));
-      this.#toFront('report', () => this.#onReport(unpackReport(message).report));
+      const message = posted(packReport(report));
+      this.#toFront('report', () => this.#onReport(unpackReport(message)));
     });
   }
 

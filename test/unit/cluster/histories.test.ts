@@ -89,7 +89,7 @@ describe('a replica whose committed entries differ from those of its group', () 
     expect([reasonFor(group, first), first.front.health().hasDiverged]).toEqual(['NotReplica', true]);
     // Other nodes are not asked for revisions that only this history has.
     expect([first.front.applied(group), first.front.answered(group)]).toEqual([0, 0]);
-    expect(first.core.standing.diverged).toBe(1);
+    expect(first.core.health.diverged).toBe(1);
     expect(first.core.describe().diverged).toEqual([
       expect.objectContaining({ node: first.node, group, title: 'database "shop"' }),
     ]);

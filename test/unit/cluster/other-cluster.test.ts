@@ -67,9 +67,9 @@ it.each([
     list: () => Array.from({ length: databases }),
   };
   const refusal = () => others.refusal(toNodeId(1), catalog)?.details['reason'];
-  others.look({ otherCluster: 'Node 3 dials' });
-  others.look({ otherCluster: 'Node 3 dials' });
+  others.look({ signs: { otherCluster: 'Node 3 dials' } });
+  others.look({ signs: { otherCluster: 'Node 3 dials' } });
   expect([refusal(), logged]).toEqual([reason, ['other-cluster']]);
-  others.look({ otherCluster: undefined });
+  others.look({ signs: { otherCluster: undefined } });
   expect(refusal()).toBeUndefined();
 });

@@ -59,8 +59,12 @@ it('a node counts its work', async () => {
   const { binding } = await node.createDatabase('shop');
   for (const text of ['a', 'b', 'c']) await node.transact(binding.group, databaseKit.payload(text));
   await node.latest(binding.group);
-  const { body } = await metrics.render();
+  let body = '';
   const read = (name: string): number => Number(new RegExp(`^${name}(?:\\{.*\\})? (.+)$`, 'm').exec(body)?.[1]);
+  await eventually(async () => {
+    ({ body } = await metrics.render());
+    expect(read('cairn_raft_proposals_applied_total')).toBe(7);
+  });
   expect(read('cairn_raft_proposal_duration_seconds_count')).toBe(4);
   expect(read('cairn_raft_read_index_duration_seconds_count')).toBe(1);
   expect(read('cairn_raft_is_leader')).toBe(2);

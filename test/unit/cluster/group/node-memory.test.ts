@@ -28,7 +28,7 @@ it('the memory of a node limits the entries of all databases that wait for the d
   const { world, groups } = await withDatabases(9, 40 * ENTRY_BYTES);
   const [busy, ...others] = groups;
   if (busy === undefined) throw new Error('There are nine');
-  expect(world.core.standing.heldBytes).toBe(0);
+  expect(world.core.health.heldBytes).toBe(0);
   world.log.isAutomatic = false;
   const asked: Promise<string | undefined>[] = [];
   // In ten turns, five entries each.
@@ -36,15 +36,15 @@ it('the memory of a node limits the entries of all databases that wait for the d
     for (let left = 5; left > 0; left--) asked.push(reasonOf(world.transact(busy, TEXT)));
     await settle();
   }
-  expect(world.core.standing.heldBytes).toBe(20 * ENTRY_BYTES);
+  expect(world.core.health.heldBytes).toBe(20 * ENTRY_BYTES);
   const late = others.map((group) => reasonOf(world.transact(group, TEXT)));
   await settle();
-  expect(world.core.standing.heldBytes).toBe(28 * ENTRY_BYTES);
+  expect(world.core.health.heldBytes).toBe(28 * ENTRY_BYTES);
   for (let times = 0; times < 50; times++) {
     for (const group of others) asked.push(reasonOf(world.transact(group, TEXT)));
     await settle();
   }
-  expect(world.core.standing.heldBytes).toBeLessThanOrEqual(40 * ENTRY_BYTES);
+  expect(world.core.health.heldBytes).toBeLessThanOrEqual(40 * ENTRY_BYTES);
   world.log.isAutomatic = true;
   world.log.sync();
   const outcomes = await Promise.all(asked);
@@ -52,7 +52,7 @@ it('the memory of a node limits the entries of all databases that wait for the d
   expect(outcomes.slice(0, 50).filter((outcome) => outcome === 'answered')).toHaveLength(20);
   expect(new Set(await Promise.all(late))).toEqual(new Set(['answered']));
   await settle();
-  expect(world.core.standing.heldBytes).toBe(0);
+  expect(world.core.health.heldBytes).toBe(0);
 });
 
 it('n groups that take all they can get have an (n + 1)th each, and a group without memory gets some', () => {

@@ -194,12 +194,12 @@ describe('a leader whose clock is set years ahead (C41)', () => {
     node.clockAheadMs = YEARS_MS;
     await world.answer(node.transact(group, 'too early'));
     await world.pass(100);
-    expect(node.core.standing).toMatchObject({ clock: { jumpedMs: YEARS_MS }, recordedAhead: undefined });
+    expect(node.core.health).toMatchObject({ clock: { jumpedMs: YEARS_MS }, recordedAhead: undefined });
     node.clockAheadMs = 0;
     await world.answer(node.transact(group, 'later'));
     const aheadMs = recordedMs(node, group) - world.nowMs;
     expect(aheadMs).toBeGreaterThan(YEARS_MS - 1_000);
-    expect(node.core.standing.recordedAhead).toEqual({ count: 1, database: 'shop', aheadMs });
+    expect(node.core.health.recordedAhead).toEqual({ count: 1, database: 'shop', aheadMs });
     expect(node.core.describe().databases).toMatchObject([{ name: 'shop', recordedAheadMs: aheadMs }]);
   });
 });

@@ -4,8 +4,12 @@ import { expect, it } from 'vitest';
 import { replicaOf, toNodeId } from '#base';
 import { createMetrics } from '#observability';
 import { membershipOf } from '#raft';
-import { countMembers, lagOf, observeStanding, type StandingMessage } from '../../../../src/cluster/core/standing.ts';
+import { countMembers, lagOf } from '../../../../src/cluster/core/health.ts';
+import { CoreCounter } from '../../../../src/cluster/core/observer.ts';
+import { observeCore } from '../../../../src/cluster/front/core-metrics.ts';
 import type { Group } from '../../../../src/cluster/group/group.ts';
+import { PeerMeasureGatherer } from '../../../../src/cluster/peer/peer-measures.ts';
+import type { Telemetry } from '../../../../src/cluster/thread/core-thread-messages.ts';
 import { startTrio } from '../../../support/cluster/replica-world.ts';
 
 it('a health snapshot has the lag of a stopped node, only on the leader, and none after its return', async () => {
@@ -16,16 +20,16 @@ it('a health snapshot has the lag of a stopped node, only on the leader, and non
   await away.crash({ survives: () => true });
   for (const text of ['a', 'b', 'c', 'd']) await world.answer(leader.transact(group, text));
   await world.pass(500);
-  const { lag, voters, learners, logQueue, storeQueue } = leader.core.standing;
+  const { lag, voters, learners, logQueue, storeQueue } = leader.core.health;
   expect({ voters, learners, logQueue, storeQueue }).toEqual({ voters: 3, learners: 0, logQueue: 0, storeQueue: 0 });
   expect([lag.get(away.node), lag.get(other.node)]).toEqual([4, 0]);
-  expect(other.core.standing.lag.get(away.node) ?? 0).toBeLessThan(4);
+  expect(other.core.health.lag.get(away.node) ?? 0).toBeLessThan(4);
 
   await away.start();
-  expect(away.core.standing.lacking).toBeGreaterThan(0);
+  expect(away.core.health.lacking).toBeGreaterThan(0);
   await world.pass(2000);
-  expect(leader.core.standing.lag.get(away.node)).toBe(0);
-  expect(away.core.standing.lacking).toBe(0);
+  expect(leader.core.health.lag.get(away.node)).toBe(0);
+  expect(away.core.health.lacking).toBe(0);
 });
 
 it('a health snapshot counts voters and learners', () => {
@@ -51,7 +55,17 @@ it('the lag of members skips groups at rest, whose members have everything', () 
   expect(looks).toBe(1);
 });
 
-const found: StandingMessage = {
+const levels = {
+  openGroups: 4,
+  ledGroups: 1,
+  followedGroups: 2,
+  term: 9,
+  lastIndex: 30,
+  committedIndex: 29,
+  appliedIndex: 28,
+};
+const health: Telemetry['health'] = {
+  levels,
   voters: 3,
   learners: 2,
   lag: new Map([
@@ -65,17 +79,26 @@ const found: StandingMessage = {
   recordedAhead: { count: 2, database: 'shop', aheadMs: 4000 },
   diverged: 1,
   lacking: 0,
-  lostCampaigns: { lost: 1, timed_out: 0, not_held: 4 },
-  tickDelaysMs: [0.2, 900],
-  messagesTaken: 90,
-  otherCluster: undefined,
-  refusedBy: undefined,
 };
 
-it('a health snapshot replaces the previous one in the metrics', async () => {
+function found(): Telemetry {
+  const counter = new CoreCounter();
+  counter.elected();
+  counter.followed();
+  for (const result of ['lost', 'not_held', 'not_held'] as const) counter.campaignFailed(result);
+  counter.committed(6);
+  for (const elapsedMs of [1, 2]) counter.synced({ bytes: 100, elapsedMs });
+  counter.written({ entryCount: 5, elapsedMs: 3 });
+  const links = new PeerMeasureGatherer();
+  const telemetry = { health, counts: counter.take(), links: links.take(), signs: links.signs };
+  expect(counter.take().syncsMs).toEqual([]);
+  return { ...telemetry, tickDelaysMs: [0.2, 900], messagesTaken: 90 };
+}
+
+it('telemetry becomes metrics: levels replace the previous ones, counts are added', async () => {
   const metrics = createMetrics({ runtime: false });
-  const show = observeStanding(metrics);
-  show(structuredClone(found), 100);
+  const show = observeCore(metrics);
+  show(structuredClone(found()), 100);
   const { body } = await metrics.render();
   for (const line of [
     'cairn_raft_members{role="voter"} 3',
@@ -89,12 +112,26 @@ it('a health snapshot replaces the previous one in the metrics', async () => {
     'cairn_replication_memory_bytes 4096',
     'cairn_raft_election_total{result="lost"} 1',
     'cairn_raft_election_total{result="timed_out"} 0',
-    'cairn_raft_election_total{result="not_held"} 4',
+    'cairn_raft_election_total{result="not_held"} 2',
+    'cairn_raft_election_total{result="won"} 1',
+    'cairn_raft_leader_changes_total 2',
+    'cairn_raft_proposals_committed_total 6',
+    'cairn_raft_proposals_applied_total 5',
+    'cairn_wal_write_bytes_total 200',
+    'cairn_wal_fsync_duration_seconds_count 2',
+    'cairn_store_commit_duration_seconds_count 1',
+    'cairn_raft_groups 4',
+    'cairn_raft_has_leader 3',
+    'cairn_raft_is_leader 1',
+    'cairn_raft_term 9',
+    'cairn_raft_applied_index 28',
     'cairn_core_tick_delay_seconds_bucket{le="0.001"} 1',
     'cairn_core_tick_delay_seconds_bucket{le="1.024"} 2',
   ]) {
     expect(body.split('\n')).toContain(line);
   }
-  show({ ...found, lag: new Map() }, 100);
-  expect((await metrics.render()).body).not.toContain('cairn_raft_follower_lag_entries{');
+  show({ ...found(), health: { ...health, lag: new Map() } }, 100);
+  const { body: later } = await metrics.render();
+  expect(later).not.toContain('cairn_raft_follower_lag_entries{');
+  expect(later.split('\n')).toContain('cairn_wal_write_bytes_total 400');
 });
