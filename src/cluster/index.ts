@@ -27,6 +27,10 @@
  *   C8  A deleted database stays marked as trash until none of its rows can come back.
  */
 
+export { faultInOrder, type NodeOrder } from './admin/decommission.ts';
+export type { ClusterDescription } from './admin/describe.ts';
+export type { DrainOrder, UndrainOrder } from './admin/drain-order.ts';
+export type { HeldCopy, RecoveredDatabase, RecoveryOrder } from './admin/recover-order.ts';
 export type { CorePorts } from './core/core-ports.ts';
 export { CoreRuntime } from './core/core-runtime.ts';
 export type { CoreObserver } from './core/observer.ts';
@@ -61,10 +65,6 @@ export type {
   WaitOutcome,
   WriteOptions,
 } from './node.ts';
-export { faultInOrder, type NodeOrder } from './orders/decommission.ts';
-export type { ClusterDescription } from './orders/describe.ts';
-export type { DrainOrder, UndrainOrder } from './orders/drain-order.ts';
-export type { HeldCopy, RecoveredDatabase, RecoveryOrder } from './orders/recover-order.ts';
 export {
   type Binding,
   type CreateOutcome,

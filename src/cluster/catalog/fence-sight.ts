@@ -1,18 +1,18 @@
 /** The view of the catalog group that the fence of deletions (catalog-fence.ts) uses. */
 import { CATALOG_GROUP, type NodeId, nodeOf, replicaOf, toLogIndex } from '#base';
 import { everybody, type Membership } from '#raft';
-import type { CatalogAsksPorts } from './catalog-asks.ts';
 import type { FenceView } from './catalog-fence.ts';
+import type { CatalogRequestsPorts } from './catalog-requests.ts';
 
 const NOTHING = toLogIndex(0);
 
 export class FenceSight {
-  readonly #ports: Pick<CatalogAsksPorts, 'find' | 'monotonicMs'>;
+  readonly #ports: Pick<CatalogRequestsPorts, 'find' | 'monotonicMs'>;
   #membership: Membership | undefined;
   /** The same array as long as the membership is the same. */
   #members: readonly NodeId[] = [];
 
-  constructor(ports: Pick<CatalogAsksPorts, 'find' | 'monotonicMs'>) {
+  constructor(ports: Pick<CatalogRequestsPorts, 'find' | 'monotonicMs'>) {
     this.#ports = ports;
   }
 

@@ -7,9 +7,9 @@
  */
 import { CATALOG_GROUP, type LogIndex } from '#base';
 import type { Group } from '../group/group.ts';
-import type { CatalogAsksPorts } from './catalog-asks.ts';
+import type { CatalogRequestsPorts } from './catalog-requests.ts';
 
-type FreshnessPorts = Pick<CatalogAsksPorts, 'find' | 'step' | 'monotonicMs' | 'limits'>;
+type FreshnessPorts = Pick<CatalogRequestsPorts, 'find' | 'step' | 'monotonicMs' | 'limits'>;
 
 interface Question {
   readonly moment: number;

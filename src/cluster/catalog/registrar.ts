@@ -5,7 +5,7 @@ import { everybody, standingOf } from '#raft';
 import type { Group } from '../group/group.ts';
 import type { CatalogMachine, Machines } from '../machine.ts';
 import type { NodeRegistration, RegisteredNode } from '../outcome.ts';
-import { CatalogAsks, type CatalogAsksPorts, later, type Passed } from './catalog-asks.ts';
+import { type CatalogRequest, type CatalogRequestsPorts, later, type Passed } from './catalog-requests.ts';
 
 export interface AskedRegistration {
   readonly registration: NodeRegistration;
@@ -22,12 +22,12 @@ type Registered =
 
 export type Registration = Registered | Passed;
 
-export interface RegistrarPorts extends CatalogAsksPorts {
+export interface RegistrarPorts extends Pick<CatalogRequestsPorts, 'catalog' | 'monotonicMs'> {
   readonly node: NodeId;
   readonly machines: Machines;
 }
 
-export type Registrar = CatalogAsks<AskedRegistration, Registered>;
+export type Registrar = (asked: AskedRegistration) => CatalogRequest<Registered>;
 
 /** A new node is expected to answer by then; until then its name is reserved. */
 const JOINING_MS = 10_000;
@@ -45,9 +45,9 @@ export function registrar(ports: RegistrarPorts): Registrar {
     if (other.asked.storeId === storeId || formatAddress(other.asked.peer) === formatAddress(peer)) return undefined;
     return `another node joins with the name ${name}; start this one with another --node-name`;
   };
-  return new CatalogAsks<AskedRegistration, Registered>(ports, {
-    answer: ({ registration }) => answerBy(catalog(), registration),
-    fault: ({ registration, isOwn }, group) => {
+  return ({ registration, isOwn }) => ({
+    answer: () => answerBy(catalog(), registration),
+    fault: (group) => {
       const { level } = catalog();
       const reason =
         refusedAt(level, registration.levels) ??
@@ -62,7 +62,7 @@ export function registrar(ports: RegistrarPorts): Registrar {
           .every(({ node }) => node !== self);
       return isEarly ? later('the node has not registered itself yet') : undefined;
     },
-    encode: ({ registration }) => {
+    encode: () => {
       joining.set(registration.name, { asked: registration, endMs: ports.monotonicMs() + JOINING_MS });
       return machines.encode({ kind: 'register', registration: sayableAt(catalog().level, registration) });
     },

@@ -1,32 +1,21 @@
 /**
- * Work of a node for its cluster besides client requests: it registers nodes, holds the replicas that the catalog
- * assigns to it, and moves groups that it leads to the membership that the catalog wants.
+ * Work of a node for its cluster besides client requests: it holds the replicas that the catalog assigns to it, and moves groups that it leads to the membership that the catalog wants.
  */
 import { CATALOG_GROUP, type GroupId, LEVELS, type NodeId, nodeOf } from '#base';
 import { everybody, type Fact, type Input, type MembershipRefusal, type Target } from '#raft';
 import type { DiskLevel } from '#storage';
+import { faultInLevel } from '../admin/levels.ts';
 import type { ApplyTurn } from '../apply/apply-turn.ts';
 import { CatalogFence } from '../catalog/catalog-fence.ts';
 import { FenceSight } from '../catalog/fence-sight.ts';
 import type { Freshness } from '../catalog/freshness.ts';
-import { type Registrar, type Registration, registrar } from '../catalog/registrar.ts';
 import type { Group } from '../group/group.ts';
 import { LeaderBalance } from '../group/leader-balance.ts';
 import { PeerClocks } from '../group/peer-clocks.ts';
 import type { Replication } from '../group/replication.ts';
 import type { CatalogMachine } from '../machine.ts';
 import type { CatalogChange } from '../node.ts';
-import type { NodeOrder } from '../orders/decommission.ts';
-import { type CoreDescription, describeHere, type OwnDescription } from '../orders/describe.ts';
-import {
-  type FinalizeAnswer,
-  type FinalizeOrder,
-  type Finalizing,
-  faultInLevel,
-  finalizing,
-} from '../orders/levels.ts';
-import { type NodeOrders, nodeOrders, type OrderAnswer } from '../orders/node-orders.ts';
-import type { Binding, NodeRegistration, RegisteredNode } from '../outcome.ts';
+import type { Binding, RegisteredNode } from '../outcome.ts';
 import type { ClockItem, DepartureItem, FenceItem } from '../peer/forward.ts';
 import { peersOf } from '../peer/peers.ts';
 import { Hosting } from '../placement/hosting.ts';
@@ -35,7 +24,6 @@ import { PlacementDriver } from '../placement/placement-driver.ts';
 import { nodeRemoved } from '../refusals.ts';
 import type { Reporter } from '../reporter.ts';
 import type { CorePorts } from './core-ports.ts';
-import { DatabaseRecoveries } from './database-recoveries.ts';
 import { Departures } from './departures.ts';
 import { FullDisk } from './full-disk.ts';
 import type { Lifecycle } from './group-lifecycle.ts';
@@ -69,13 +57,10 @@ export interface ClusterWorkPorts extends CorePorts {
 export class ClusterWork {
   readonly #ports: ClusterWorkPorts;
   readonly #moves: Moves;
-  readonly #registrar: Registrar;
   readonly #placements: PlacementDriver;
   readonly #balance: LeaderBalance;
   readonly #stall: StalledLog;
   readonly #fullDisk: FullDisk;
-  readonly #orders: NodeOrders;
-  readonly #finalizing: Finalizing;
   /** Removed nodes, whose messages are ignored. */
   #removed: ReadonlySet<NodeId> = new Set();
   /** The other nodes of the cluster; undefined when the set must be computed again. */
@@ -85,7 +70,6 @@ export class ClusterWork {
   #hasCompany = false;
   #onCompany: () => void = () => undefined;
   readonly hosting: Hosting;
-  readonly recoveries: DatabaseRecoveries;
   readonly fence: CatalogFence;
   readonly departures: Departures;
   readonly clocks: PeerClocks;
@@ -100,10 +84,6 @@ export class ClusterWork {
     const reviewCatalog = (): void => this.review(CATALOG_GROUP);
     this.#placements = new PlacementDriver({ ...ports, isLeaving, reviewCatalog });
     this.#moves = new Moves({ ...ports, wanted: (id) => this.#wanted(id) });
-    this.#registrar = registrar(ports);
-    this.#orders = nodeOrders(ports);
-    this.#finalizing = finalizing(ports);
-    this.recoveries = new DatabaseRecoveries({ ...ports, isPast: (name) => this.fence.isPast(name) });
     const isUnfit = (node: NodeId): boolean => this.departures.isUnfit(node);
     this.#balance = new LeaderBalance({ ...ports, isUnfit });
     this.#fullDisk = new FullDisk({ ...ports, isUnfit, refusesWrites });
@@ -156,12 +136,8 @@ export class ClusterWork {
 
   /** Continues work that waited for an event. Called between steps. */
   settle(): void {
-    this.#registrar.settle();
-    this.#orders.settle();
     this.fence.advance();
-    this.#finalizing.settle();
     this.#found();
-    this.recoveries.settle();
   }
 
   /** Starts transferring the leaderships of this node. */
@@ -255,34 +231,6 @@ export class ClusterWork {
     if (binding !== undefined) this.#moves.place(binding, nodes);
   }
 
-  /** Registers a store as a node, or new addresses of a node. A later `settle` answers. */
-  register(registration: NodeRegistration, isOwn: boolean): Promise<Registration> {
-    return this.#inTurn(this.#registrar.ask({ registration, isOwn }));
-  }
-
-  /** Describes the cluster from the view of this node. */
-  describe(own: Omit<OwnDescription, 'release' | 'catalogIndex'>): Omit<CoreDescription, 'diverged'> {
-    const { node, catalog, find, monotonicMs, clock, release = '' } = this.#ports;
-    return describeHere({
-      node,
-      own: { release, ...own },
-      catalog: catalog(),
-      find,
-      isLeaving: (each) => this.departures.isLeaving(each),
-      led: this.#ports.led(),
-      clock: this.clocks.standing,
-      wallMs: clock.nowMs(),
-      nowMs: monotonicMs(),
-    });
-  }
-
-  /** An admin request about a node, or about all nodes. A later `settle` answers. */
-  order(order: NodeOrder | FinalizeOrder): Promise<OrderAnswer | FinalizeAnswer> {
-    return this.#inTurn<OrderAnswer | FinalizeAnswer>(
-      order.kind === 'finalize' ? this.#finalizing.ask(order) : this.#orders.ask(order),
-    );
-  }
-
   /** Returns whether the node was removed; its messages are ignored. */
   isRemoved(node: NodeId): boolean {
     return this.#removed.has(node);
@@ -347,12 +295,6 @@ export class ClusterWork {
     return group === undefined ? [] : everybody(group.raft.membership).map(nodeOf);
   }
 
-  /** Processes requests in the current turn. */
-  #inTurn<Answer>(answer: Promise<Answer>): Promise<Answer> {
-    this.#ports.turns.run(() => undefined);
-    return answer;
-  }
-
   #wanted(id: GroupId): Target | undefined {
     return this.#ports.wanted(id) ?? (id === CATALOG_GROUP ? this.#placements.catalogTarget : undefined);
   }
@@ -365,7 +307,6 @@ export class ClusterWork {
     this.#isFounded = true;
     if (!this.isFounding) return;
     // The founder waits for this entry at its start; if its process ends before, the next one proposes it again.
-    group.proposals.offer([]);
     step(group, { kind: 'propose', payloads: [machines.encode({ kind: 'raise', level: levels.max })] });
   }
 

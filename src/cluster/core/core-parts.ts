@@ -7,6 +7,8 @@
 import { CATALOG_GROUP, type DatabaseError, type GroupId, type NodeId } from '#base';
 import type { Input } from '#raft';
 import type { DiskLevel, RecoveredLog } from '#storage';
+import { AdminRequests } from '../admin/admin-requests.ts';
+import { knownLevel } from '../admin/levels.ts';
 import { ApplyLoop } from '../apply/apply-loop.ts';
 import { AskingPace } from '../group/asking-pace.ts';
 import { Campaigns } from '../group/campaigns.ts';
@@ -20,8 +22,6 @@ import { ReadBarrier } from '../group/read-barrier.ts';
 import { type AppliedTail, Replication } from '../group/replication.ts';
 import { RestingGroups } from '../group/resting-groups.ts';
 import type { CatalogMachine } from '../machine.ts';
-import type { DescribedDivergence } from '../orders/describe.ts';
-import { knownLevel } from '../orders/levels.ts';
 import type { ForwardItem } from '../peer/forward.ts';
 import type { SpreadView } from '../placement/placement.ts';
 import { nodeViews } from '../placement/spread.ts';
@@ -73,6 +73,7 @@ export class CoreParts {
   readonly divergences: Divergences;
   readonly histories: Histories;
   readonly cluster: ClusterWork;
+  readonly admin: AdminRequests;
   readonly steps: GroupSteps;
   readonly rest: RestingGroups;
   readonly written: WrittenRows;
@@ -136,18 +137,20 @@ export class CoreParts {
     this.divergences = divergences;
     this.histories = new Histories({ ...shared, divergences });
     this.cluster = new ClusterWork({ ...shared, lifecycle, replication });
+    this.admin = new AdminRequests({
+      ...shared,
+      isPast: (name) => this.cluster.fence.isPast(name),
+      clockStanding: () => this.cluster.clocks.standing,
+      unapplied: () => this.totals.levels.committedIndex - this.totals.levels.appliedIndex,
+      diverged: () =>
+        Array.from(divergences.known, ({ group, reason }) => {
+          return { node: ports.node, group, title: lifecycle.titleOf(group), reason };
+        }),
+    });
     this.steps = new GroupSteps(ports, this);
     this.rest = new RestingGroups({ ...shared, replication });
     this.written = new WrittenRows(ports, this);
     this.catalog = machines.openCatalog(ports.kv, ports.founders);
-  }
-
-  /** The diverged replicas of this node, for operators. */
-  describeDiverged(): readonly DescribedDivergence[] {
-    const { node } = this.#ports;
-    return Array.from(this.divergences.known, ({ group, reason }) => {
-      return { node, group, title: this.lifecycle.titleOf(group), reason };
-    });
   }
 
   /** The view for placing new databases, whose cost does not depend on the number of databases. */

@@ -12,20 +12,15 @@
 import { CATALOG_GROUP, type GroupId, type NodeId } from '#base';
 import type { Membership } from '#raft';
 import type { DiskLevel, RecoveredLog } from '#storage';
+import type { AdminRequests } from '../admin/admin-requests.ts';
+import { checkLevels } from '../admin/levels.ts';
 import type { CatalogState } from '../catalog/catalog-mirror.ts';
-import type { Registration } from '../catalog/registrar.ts';
 import type { Commands, CoreLink, Report } from '../link.ts';
-import type { NodeOrder } from '../orders/decommission.ts';
-import type { CoreDescription, DescribedComponents } from '../orders/describe.ts';
-import { checkLevels, type FinalizeAnswer, type FinalizeOrder } from '../orders/levels.ts';
-import type { OrderAnswer } from '../orders/node-orders.ts';
-import type { NodeRegistration } from '../outcome.ts';
 import type { Envelope } from '../peer/envelope.ts';
 import type { ForwardItem } from '../peer/forward.ts';
 import type { HeardTables } from '../peer/peer-codec.ts';
 import type { Unheard } from '../peer/peer-mail.ts';
 import type { SnapshotLetter } from '../peer/snapshot-letter.ts';
-import type { ClusterWork } from './cluster-work.ts';
 import { CoreParts } from './core-parts.ts';
 import type { CorePorts } from './core-ports.ts';
 import { type DrainNote, drainCore, leaveCore } from './drain.ts';
@@ -34,8 +29,6 @@ import { startUp } from './startup.ts';
 import { Turns } from './turns.ts';
 
 const ENDS = { stays: false };
-/** Maximum number of components in a description. */
-const COMPONENTS_MAX = 1_000;
 
 export class CoreRuntime implements CoreLink {
   readonly #ports: CorePorts;
@@ -45,8 +38,6 @@ export class CoreRuntime implements CoreLink {
   /** Pending while other nodes must not send entries. */
   #room: Promise<void> | undefined;
   #disk: DiskLevel = 'open';
-  /** Fault of each component by digest; undefined when the process can run it. */
-  readonly #components = new Map<string, string | undefined>();
   #onToldToStop: () => void = () => undefined;
   #onDrain: (note: DrainNote) => void = () => undefined;
   /** The last drain, unless it was cancelled. */
@@ -267,28 +258,9 @@ export class CoreRuntime implements CoreLink {
     this.#turns.run(() => this.#parts.cluster.place(id, nodes));
   }
 
-  /** Registers a store as a node, or new addresses of a node. Never rejects; unanswered if the core fails. */
-  register(registration: NodeRegistration, isOwn: boolean): Promise<Registration> {
-    return this.#parts.cluster.register(registration, isOwn);
-  }
-
-  /** Describes the cluster from the view of this node, for operators. */
-  describe(): CoreDescription {
-    const { cluster, totals } = this.#parts;
-    const { committedIndex, appliedIndex } = totals.levels;
-    const disk = { diskUsedPercent: this.#ports.diskUsedPercent?.() ?? 0 };
-    const own = { unapplied: committedIndex - appliedIndex, ...disk, ...describeComponents(this.#components) };
-    return { ...cluster.describe(own), diverged: this.#parts.describeDiverged() };
-  }
-
-  /** An admin request about a node, or about all nodes. Never rejects; unanswered if the core fails. */
-  order(order: NodeOrder | FinalizeOrder): Promise<OrderAnswer | FinalizeAnswer> {
-    return this.#parts.cluster.order(order);
-  }
-
-  /** Recoveries of databases that have lost their quorum. */
-  get recoveries(): ClusterWork['recoveries'] {
-    return this.#parts.cluster.recoveries;
+  /** Requests of operators and of joining nodes. */
+  get admin(): AdminRequests {
+    return this.#parts.admin;
   }
 
   /** Calls the listener once, when an operator drains this node and it must exit. */
@@ -337,14 +309,8 @@ export class CoreRuntime implements CoreLink {
     tell();
   }
 
-  /** Keeps the most recent components only; a longer list would not be useful. */
   runs(digest: string, fault?: string): void {
-    this.#components.delete(digest);
-    this.#components.set(digest, fault);
-    for (const oldest of this.#components.keys()) {
-      if (this.#components.size <= COMPONENTS_MAX) break;
-      this.#components.delete(oldest);
-    }
+    this.#parts.admin.runs(digest, fault);
   }
 
   reportDisk(level: DiskLevel): void {
@@ -407,6 +373,7 @@ export class CoreRuntime implements CoreLink {
     snapshots.advance();
     this.#parts.divergences.settle();
     leadership.settle();
+    this.#parts.admin.settle();
     cluster.settle();
     reads.settle();
     replication.answer();
@@ -420,17 +387,6 @@ export class CoreRuntime implements CoreLink {
     const warming = warmer.begin();
     if (warming !== undefined) this.#turns.keep(warming);
   }
-}
-
-function describeComponents(known: ReadonlyMap<string, string | undefined>): DescribedComponents {
-  const digests = [...known.keys()].toSorted();
-  return {
-    components: digests.filter((digest) => known.get(digest) === undefined),
-    refused: digests.flatMap((digest) => {
-      const fault = known.get(digest);
-      return fault === undefined ? [] : [{ digest, fault }];
-    }),
-  };
 }
 
 function isOfCatalog({ group }: { readonly group: GroupId }): boolean {

@@ -3,12 +3,13 @@
  * from the replies of all nodes. A forwarded request is not forwarded again.
  */
 import type { Address, NodeId } from '#base';
-import type { NodeOrder } from '../orders/decommission.ts';
-import { type ClusterDescription, type CoreDescription, type DescribedNode, together } from '../orders/describe.ts';
-import { type DrainOrder, faultInDraining, type UndrainOrder } from '../orders/drain-order.ts';
-import type { FinalizeAnswer, FinalizeOrder } from '../orders/levels.ts';
-import type { OrderAnswer } from '../orders/node-orders.ts';
-import type { AskedRecovery, HeldCopy, RecoveryAnswer, RecoveryOrder } from '../orders/recover-order.ts';
+import type { AdminRequests } from '../admin/admin-requests.ts';
+import type { NodeOrder } from '../admin/decommission.ts';
+import { type ClusterDescription, type DescribedNode, together } from '../admin/describe.ts';
+import { type DrainOrder, faultInDraining, type UndrainOrder } from '../admin/drain-order.ts';
+import type { FinalizeAnswer, FinalizeOrder } from '../admin/levels.ts';
+import type { OrderAnswer } from '../admin/node-requests.ts';
+import type { HeldCopy, RecoveryAnswer, RecoveryOrder } from '../admin/recover-order.ts';
 import type { DialledAddress } from './join.ts';
 
 export interface AdminRequest {
@@ -58,12 +59,7 @@ export interface AdministrationPorts {
 
 /** The part of a core that admin requests need. */
 export interface AdministeredCore {
-  order(order: NodeOrder | FinalizeOrder): Promise<OrderAnswer | FinalizeAnswer>;
-  readonly recoveries: {
-    copyOf(name: string): HeldCopy | undefined;
-    recover(order: AskedRecovery): Promise<RecoveryAnswer>;
-  };
-  describe(): CoreDescription;
+  readonly admin: Pick<AdminRequests, 'order' | 'copyOf' | 'recover' | 'describe'>;
   /** Stops the node after it has transferred its leaderships. */
   tellToStop(): void;
   /** Transfers the leaderships of the node, and keeps it without any. */
@@ -95,15 +91,15 @@ export function administration(ports: AdministrationPorts, clusterId: string) {
       return { kind: 'described', cluster: isPassedOn ? own : await fromAll(own, ask) };
     }
     if (order.kind === 'copy') {
-      const { node } = administered.describe();
-      return { kind: 'copy', clusterId, node, copy: administered.recoveries.copyOf(order.name) };
+      const { node } = administered.admin.describe();
+      return { kind: 'copy', clusterId, node, copy: administered.admin.copyOf(order.name) };
     }
     if (order.kind === 'undrain') return undrainNode(administered, order, { ask, isPassedOn });
     if (order.kind === 'drain') return order.isGranted ? drainHere(administered, order) : drain(order, isPassedOn);
     const answer =
       order.kind === 'recover'
         ? await recover(administered, order, { ask, clusterId })
-        : await administered.order(order);
+        : await administered.admin.order(order);
     if (answer.kind !== 'elsewhere') return answer;
     if (isPassedOn) return { kind: 'later', reason: 'another node leads the catalog by now' };
     return ask(answer.leader, { order, isPassedOn: true }, ORDER_TIMEOUT_MS);
@@ -111,7 +107,7 @@ export function administration(ports: AdministrationPorts, clusterId: string) {
 }
 
 function described(core: AdministeredCore, ports: AdministrationPorts, clusterId: string): ClusterDescription {
-  const known = core.describe();
+  const known = core.admin.describe();
   const reason = ports.otherCluster?.();
   return { ...known, clusterId, otherClusters: reason === undefined ? [] : [{ node: known.node, reason }] };
 }
@@ -122,9 +118,9 @@ async function recover(
   order: RecoveryOrder,
   { ask, clusterId }: { readonly ask: AskAdmin; readonly clusterId: string },
 ): Promise<RecoveryAnswer> {
-  const { recoveries } = administered;
-  const { node, catalogLeader, nodes } = administered.describe();
-  if (catalogLeader !== node) return recoveries.recover({ ...order, copies: [] });
+  const { admin } = administered;
+  const { node, catalogLeader, nodes } = admin.describe();
+  if (catalogLeader !== node) return admin.recover({ ...order, copies: [] });
   const others = nodes.filter((each) => each.node !== node && each.state !== 'removed' && each.peer.port !== 0);
   const request = { order: { kind: 'copy', name: order.name }, isPassedOn: true } as const;
   const heard = await Promise.all(
@@ -134,8 +130,8 @@ async function recover(
       return isIt ? reply.copy : undefined;
     }),
   );
-  const copies = [recoveries.copyOf(order.name), ...heard].filter((copy) => copy !== undefined);
-  return recoveries.recover({ ...order, copies });
+  const copies = [admin.copyOf(order.name), ...heard].filter((copy) => copy !== undefined);
+  return admin.recover({ ...order, copies });
 }
 
 /** The leader of the catalog decides, and sends the drain to the node. */
@@ -180,7 +176,7 @@ async function undrainNode(
   order: UndrainOrder,
   { ask, isPassedOn }: { readonly ask: AskAdmin; readonly isPassedOn: boolean },
 ): Promise<AdminReply> {
-  const { node: self, nodes } = administered.describe();
+  const { node: self, nodes } = administered.admin.describe();
   const { node } = order;
   if (node === self || isPassedOn) {
     return ownIf(administered, node, () =>
@@ -195,12 +191,12 @@ async function undrainNode(
 
 /** Carries out a request for this node, and returns the node as it is then, or the fault. */
 function ownIf(administered: AdministeredCore, number: NodeId, carryOut: () => AdminReply | undefined): AdminReply {
-  const { node } = administered.describe();
+  const { node } = administered.admin.describe();
   const elsewhere: AdminReply = { kind: 'later', reason: `node ${node} is there, not node ${number}` };
   if (node !== number) return elsewhere;
   const fault = carryOut();
   if (fault !== undefined) return fault;
-  const own = administered.describe().nodes.find((each) => each.node === node);
+  const own = administered.admin.describe().nodes.find((each) => each.node === node);
   return own === undefined ? elsewhere : { kind: 'done', node: own };
 }
 

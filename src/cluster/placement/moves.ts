@@ -85,8 +85,6 @@ export class Moves {
     const payload = this.#ports.machines.encode(entry);
     const catalog = this.#ports.find(CATALOG_GROUP);
     if (catalog?.isReady === true) {
-      // No request waits for the outcome of this entry.
-      catalog.proposals.offer([]);
       this.#ports.step(catalog, { kind: 'propose', payloads: [payload] });
     } else if (catalog?.leader !== undefined && !catalog.leads) {
       this.#ports.tell(nodeOf(catalog.leader), CATALOG_GROUP, payload);

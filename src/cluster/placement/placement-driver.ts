@@ -83,8 +83,6 @@ export class PlacementDriver {
     const payloads = this.#plan(nodes, group);
     this.#settled = payloads.length === 0 ? seen : '';
     if (payloads.length === 0) return;
-    // No request waits for the outcome of these entries.
-    group.proposals.offer([]);
     this.#ports.step(group, { kind: 'propose', payloads });
     this.#proposed = lastId(group.raft.log);
   }

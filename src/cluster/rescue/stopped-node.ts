@@ -10,13 +10,13 @@ import { type Applied, type Binding, CatalogMachine, DatabaseReader, type Databa
 import type { KvStore } from '#kv';
 import { decodeMembership, type EntryId, encodeMembership, type Membership } from '#raft';
 import { type Disk, type LevelStore, patientDisk, type RecoveredGroup, type RecoveredLog, Wal } from '#storage';
+import { checkLevels } from '../admin/levels.ts';
 import { databaseMachines } from '../apply/database-machines.ts';
 import { checkCatalog, namingFiles, type RecoveredFiles, recoverDatabases } from '../core/crash-recovery.ts';
 import { keptLog } from '../core/group-lifecycle.ts';
 import { nativeCrc32, nativeSha256 } from '../native.ts';
 import type { NodeIdentity } from '../node.ts';
 import { FOUNDERS } from '../node.ts';
-import { checkLevels } from '../orders/levels.ts';
 import { openStoppedStore, type StoppedStoreFiles } from '../store/data-directory.ts';
 import { type LogPlaces, logDirectoryOf, nodePlaces, settleLog } from '../store/next-log.ts';
 import {

@@ -62,7 +62,7 @@ export async function openReach(ports: ReachPorts, identity: NodeIdentity, order
   const known = (): readonly Peer[] => peersOf(core?.catalog.nodes.filter(isThere) ?? []);
   const register = async ({ registration }: JoinRequest): Promise<JoinReply> => {
     if (core === undefined) return { kind: 'later', reason: 'the node is starting' };
-    const answer = await core.register(registration, registration.storeId === storeId);
+    const answer = await core.admin.register(registration, registration.storeId === storeId);
     if (answer.kind !== 'registered') return answer;
     const founders = members(FOUNDERS.voters);
     return { kind: 'joined', clusterId, node: answer.node.node, founders, nodes: known() };

@@ -222,7 +222,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     replace: '    return this.list().some(({ levels }) => hasLevel(levels, level));',
     and: [
       {
-        file: 'src/cluster/orders/levels.ts',
+        file: 'src/cluster/admin/levels.ts',
         find: '  if (behind.length === 0) return undefined;',
         replace: '  if (behind.length >= 0) return undefined;',
       },
@@ -266,12 +266,12 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
         replace: '    return this.list().some(({ levels }) => hasLevel(levels, level));',
       },
       {
-        file: 'src/cluster/orders/levels.ts',
+        file: 'src/cluster/admin/levels.ts',
         find: '  if (behind.length === 0) return undefined;',
         replace: '  if (behind.length >= 0) return undefined;',
       },
       {
-        file: 'src/cluster/orders/levels.ts',
+        file: 'src/cluster/admin/levels.ts',
         find: '    if (level > levels.max) throw entryNotKnown({ index, level, group }, levels);\n',
         replace:
           '    if (level > levels.max && levels.max < 0) throw entryNotKnown({ index, level, group }, levels);\n',

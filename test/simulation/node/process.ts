@@ -136,20 +136,20 @@ export class NodeProcess {
   /** Sends an admin request to the core; calls `onAnswer` unless the process ends before. */
   order(order: OperatorOrder, onAnswer: (answer: OrderAnswered) => void): void {
     this.core.after(0, 'order', () => {
-      this.#opened?.core.order(order).then(onAnswer, (failure: unknown) => this.fail(failure));
+      this.#opened?.core.admin.order(order).then(onAnswer, (failure: unknown) => this.fail(failure));
     });
   }
 
   /** The same for the recovery of a database without a quorum. */
   recover(order: RecoveryAsked, onAnswer: (answer: RecoveryAnswered) => void): void {
     this.core.after(0, 'recover', () => {
-      this.#opened?.core.recoveries.recover(order).then(onAnswer, (failure: unknown) => this.fail(failure));
+      this.#opened?.core.admin.recover(order).then(onAnswer, (failure: unknown) => this.fail(failure));
     });
   }
 
   /** Reads the replica of a database on this node. */
   copyOf(name: string, onAnswer: (copy: HeldCopy | undefined) => void): void {
-    this.core.after(0, 'copy', () => onAnswer(this.#opened?.core.recoveries.copyOf(name)));
+    this.core.after(0, 'copy', () => onAnswer(this.#opened?.core.admin.copyOf(name)));
   }
 
   leads(group: GroupId): boolean {

@@ -28,7 +28,7 @@ export async function keptWorld(count: number, options: ReplicaWorldOptions = {}
   const limits = { trashDelayMs: 500, ...options.limits };
   const world = await ReplicaWorld.started(count, { cluster, ...options, limits });
   const levels = options.release?.levels ?? LEVELS;
-  await world.answer(world.at(FIRST).core.register({ ...registrationOf(1), levels }, true));
+  await world.answer(world.at(FIRST).core.admin.register({ ...registrationOf(1), levels }, true));
   return world;
 }
 
@@ -36,7 +36,7 @@ export async function keptWorld(count: number, options: ReplicaWorldOptions = {}
 export async function register(world: ReplicaWorld, node: number, release?: Release): Promise<unknown> {
   const leader = await world.leader(CATALOG_GROUP);
   const registration = { ...registrationOf(node), levels: release?.levels ?? LEVELS };
-  return world.answer(leader.core.register(registration, node === leader.node));
+  return world.answer(leader.core.admin.register(registration, node === leader.node));
 }
 
 /** Registers these nodes in order: node 2 is the second registered one. */

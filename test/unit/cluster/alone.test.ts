@@ -35,7 +35,7 @@ async function whileStalled({ world, member, group }: Started): Promise<number |
 }
 
 async function register({ world, member }: Started, store: number): Promise<unknown> {
-  return world.answer(member.core.register(registrationOf(store), store === member.node));
+  return world.answer(member.core.admin.register(registrationOf(store), store === member.node));
 }
 
 it('latest at a node that is alone (C32) is known without the core', async () => {

@@ -111,7 +111,7 @@ it('a cluster that may go back to a release without definitions (C23) rejects th
   await back.start();
   await register(world, 2);
   const leader = await world.leader(CATALOG_GROUP);
-  expect(await world.answer(leader.core.order({ kind: 'finalize' }))).toMatchObject({ level: LEVELS.max });
+  expect(await world.answer(leader.core.admin.order({ kind: 'finalize' }))).toMatchObject({ level: LEVELS.max });
   await world.until(() => world.up.every(({ front }) => front.catalog.level === LEVELS.max), 'everybody to know it');
   expect(await defineAll(world, group)).toEqual(OUTCOMES);
   expect(new Set(await shared(world, group)).size).toBe(1);

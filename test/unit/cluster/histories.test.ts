@@ -90,7 +90,7 @@ describe('a replica whose committed entries differ from those of its group', () 
     // Other nodes are not asked for revisions that only this history has.
     expect([first.front.applied(group), first.front.answered(group)]).toEqual([0, 0]);
     expect(first.core.health.diverged).toBe(1);
-    expect(first.core.describe().diverged).toEqual([
+    expect(first.core.admin.describe().diverged).toEqual([
       expect.objectContaining({ node: first.node, group, title: 'database "shop"' }),
     ]);
     await write(world, group, await world.leader(group), ['more']);

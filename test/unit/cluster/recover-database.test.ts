@@ -53,20 +53,20 @@ async function twoLost(count = 20): Promise<Lost> {
 }
 
 function copiesIn(world: ReplicaWorld): readonly HeldCopy[] {
-  return world.up.flatMap(({ core }) => core.recoveries.copyOf(NAME) ?? []);
+  return world.up.flatMap(({ core }) => core.admin.copyOf(NAME) ?? []);
 }
 
 async function recover(world: ReplicaWorld, from: WorldNode, acceptRevision?: number) {
   const leader = await world.leader(CATALOG_GROUP);
   const order = { kind: 'recover', name: NAME, from: from.node, acceptRevision, copies: copiesIn(world) } as const;
-  return world.answer(leader.core.recoveries.recover(order));
+  return world.answer(leader.core.admin.recover(order));
 }
 
 async function beginRecovery(world: ReplicaWorld, from: WorldNode): Promise<void> {
   const leader = await world.leader(CATALOG_GROUP);
-  const acceptRevision = from.core.recoveries.copyOf(NAME)?.revision;
+  const acceptRevision = from.core.admin.copyOf(NAME)?.revision;
   const order = { kind: 'recover', name: NAME, from: from.node, acceptRevision, copies: copiesIn(world) } as const;
-  leader.core.recoveries.recover(order).catch(() => undefined);
+  leader.core.admin.recover(order).catch(() => undefined);
 }
 
 function bound({ core }: WorldNode): Binding | undefined {

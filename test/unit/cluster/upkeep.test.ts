@@ -50,7 +50,7 @@ it('a node that has lost its disk is replaced as soon as another store has joine
   await world.at(toNodeId(2)).crash();
   const leader = await world.leader(CATALOG_GROUP);
   const { name, peer } = registrationOf(2);
-  await world.answer(leader.core.register({ ...registrationOf(4), name, peer }, false));
+  await world.answer(leader.core.admin.register({ ...registrationOf(4), name, peer }, false));
   const voters = (): string =>
     String(world.leaderOf(CATALOG_GROUP)?.core.membershipOf(CATALOG_GROUP)?.voters.incoming.map(nodeOf));
   const beganMs = world.nowMs;

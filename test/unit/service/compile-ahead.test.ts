@@ -30,7 +30,7 @@ beforeEach(async () => {
   };
   const components: object = { artifacts: { prepare } };
   world = await new ServiceWorld({}, async () => components as Components).start();
-  await world.core.core.register(registrationOf(1), true);
+  await world.core.core.admin.register(registrationOf(1), true);
   await world.core.node.latest(CATALOG_GROUP);
   const fail = (...failure: readonly unknown[]): never => {
     throw new Error('Nothing fails here', { cause: failure });
@@ -90,7 +90,7 @@ it('reports each component that it cannot run once, and compiles the others', as
   await looks();
   expect(asked.map(({ bytes }) => bytes)).toEqual([1, 2, 3]);
   expect(told).toEqual([['shop', 'bad', 1, 'TooLarge: it is']]);
-  const [own] = world.core.core.describe().nodes;
+  const [own] = world.core.core.admin.describe().nodes;
   expect(own?.own?.refused).toEqual([{ digest: asked[0]?.digest, fault: 'TooLarge: it is' }]);
 });
 

@@ -13,7 +13,7 @@ import {
   toTerm,
 } from '#base';
 import type { Entry } from '#raft';
-import { knownLevel } from '../../../../src/cluster/orders/levels.ts';
+import { knownLevel } from '../../../../src/cluster/admin/levels.ts';
 import { join, keptWorld, register, shopOnThree } from '../../../support/cluster/kept-world.ts';
 import { lastRelease, NEXT_LEVELS, nextRelease, payloadAt } from '../../../support/cluster/next-release.ts';
 import type { ReplicaWorld, WorldNode } from '../../../support/cluster/replica-world.ts';
@@ -32,7 +32,7 @@ async function change(world: ReplicaWorld, member: WorldNode, release: WorldNode
 }
 
 async function finalize(world: ReplicaWorld): Promise<unknown> {
-  return world.answer((await world.leader(CATALOG_GROUP)).core.order({ kind: 'finalize' }));
+  return world.answer((await world.leader(CATALOG_GROUP)).core.admin.order({ kind: 'finalize' }));
 }
 
 async function write(world: ReplicaWorld, member: WorldNode, group: GroupId, text: string): Promise<void> {

@@ -23,7 +23,7 @@ async function started(): Promise<Started> {
 }
 
 async function registerAll({ world, leader }: Started): Promise<void> {
-  for (const node of world.nodes) await world.answer(leader.core.register(registrationOf(node), true));
+  for (const node of world.nodes) await world.answer(leader.core.admin.register(registrationOf(node), true));
 }
 
 describe('a store that requests its registration', () => {
@@ -31,11 +31,11 @@ describe('a store that requests its registration', () => {
     const all = await started();
     const { world, leader } = all;
     await registerAll(all);
-    const answer = await world.answer(leader.core.register(registrationOf(4), false));
+    const answer = await world.answer(leader.core.admin.register(registrationOf(4), false));
     expect(answer).toMatchObject({ kind: 'registered', node: { node: 4, state: 'active' } });
-    expect(await world.answer(leader.core.register(registrationOf(4), false))).toEqual(answer);
+    expect(await world.answer(leader.core.admin.register(registrationOf(4), false))).toEqual(answer);
     const moved = await world.answer(
-      leader.core.register({ ...registrationOf(4), peer: { host: '127.0.0.1', port: 9 } }, false),
+      leader.core.admin.register({ ...registrationOf(4), peer: { host: '127.0.0.1', port: 9 } }, false),
     );
     expect(moved).toMatchObject({ kind: 'registered', node: { node: 4, peer: { port: 9 } } });
     await world.pass(1_000);
@@ -56,7 +56,7 @@ describe('a store that requests its registration', () => {
     const { world, leader } = all;
     await registerAll(all);
     const before = leader.core.catalog.nodes;
-    const answer = await world.answer(leader.core.register({ ...registrationOf(4), ...wrong }, false));
+    const answer = await world.answer(leader.core.admin.register({ ...registrationOf(4), ...wrong }, false));
     expect(answer).toEqual({ kind: 'refused', reason: expect.stringContaining(fault) });
     await world.pass(500);
     expect(leader.core.catalog.nodes).toEqual(before);
@@ -66,26 +66,26 @@ describe('a store that requests its registration', () => {
     const all = await started();
     const { world, leader } = all;
     await registerAll(all);
-    const first = leader.core.register({ ...registrationOf(4), name: 'e' }, false);
-    const second = leader.core.register({ ...registrationOf(5), name: 'e' }, false);
+    const first = leader.core.admin.register({ ...registrationOf(4), name: 'e' }, false);
+    const second = leader.core.admin.register({ ...registrationOf(5), name: 'e' }, false);
     expect(await world.answer(first)).toMatchObject({ node: { node: 4 } });
     expect(await world.answer(second)).toEqual({
       kind: 'refused',
       reason: 'another node joins with the name e; start this one with another --node-name',
     });
     await world.pass(10_000);
-    const later = await world.answer(leader.core.register({ ...registrationOf(6), name: 'e' }, false));
+    const later = await world.answer(leader.core.admin.register({ ...registrationOf(6), name: 'e' }, false));
     expect(later).toMatchObject({ kind: 'registered' });
   });
 
   it('receives the address of the leader from other nodes, once the leader has registered', async () => {
     const all = await started();
     const { world, leader, follower } = all;
-    expect(await world.answer(follower.core.register(registrationOf(4), false))).toMatchObject({ kind: 'later' });
+    expect(await world.answer(follower.core.admin.register(registrationOf(4), false))).toMatchObject({ kind: 'later' });
     await registerAll(all);
     await world.pass(1_000);
     const { peer } = registrationOf(leader.node);
-    expect(await world.answer(follower.core.register(registrationOf(4), false))).toEqual({
+    expect(await world.answer(follower.core.admin.register(registrationOf(4), false))).toEqual({
       kind: 'elsewhere',
       leader: peer,
     });
@@ -97,20 +97,24 @@ describe('a store that requests its registration', () => {
     await registerAll(all);
     await world.pass(1_000);
     for (const each of world.up) if (each !== follower) world.network.cut(follower.node, each.node);
-    expect(await world.answer(leader.core.register(registrationOf(4), false))).toMatchObject({ kind: 'registered' });
+    expect(await world.answer(leader.core.admin.register(registrationOf(4), false))).toMatchObject({
+      kind: 'registered',
+    });
     await world.pass(1_000);
     const behind = (): readonly number[] => follower.core.catalog.nodes.map(({ node }) => node);
     expect(behind()).toEqual([1, 2, 3]);
     const answers: string[] = [];
     for (let asked = 0; asked < 3; asked += 1) {
-      answers.push((await world.answer(follower.core.register(registrationOf(4), false))).kind);
+      answers.push((await world.answer(follower.core.admin.register(registrationOf(4), false))).kind);
       await world.pass(3_000);
     }
     expect(answers.every((kind) => kind === 'later' || kind === 'elsewhere')).toBe(true);
     expect(behind()).toEqual([1, 2, 3]);
     world.network.heal();
     await world.until(() => behind().length === 4, 'a catalog that has caught up');
-    expect(await world.answer(follower.core.register(registrationOf(4), false))).toMatchObject({ kind: 'registered' });
+    expect(await world.answer(follower.core.admin.register(registrationOf(4), false))).toMatchObject({
+      kind: 'registered',
+    });
   });
 
   it('has an MCP address, which a cluster of an earlier level does not store and does not request again', async () => {
@@ -121,10 +125,10 @@ describe('a store that requests its registration', () => {
       });
       const leader = await world.leader(CATALOG_GROUP);
       await world.until(() => leader.core.catalog.level === max, 'the level of the cluster');
-      await world.answer(leader.core.register(registration, true));
+      await world.answer(leader.core.admin.register(registration, true));
       const known = leader.core.catalog;
       expect(leader.core.catalog.nodes.map(({ mcp }) => mcp)).toEqual([max < 3 ? undefined : registration.mcp]);
-      expect(await world.answer(leader.core.register(registration, true))).toMatchObject({ kind: 'registered' });
+      expect(await world.answer(leader.core.admin.register(registration, true))).toMatchObject({ kind: 'registered' });
       expect(leader.core.catalog).toEqual(known);
       expect(world.failures).toEqual([]);
     }
@@ -132,7 +136,7 @@ describe('a store that requests its registration', () => {
 
   it('waits for the first node, which is number 1 of its own cluster', async () => {
     const { world, leader } = await started();
-    const early = await world.answer(leader.core.register(registrationOf(4), false));
+    const early = await world.answer(leader.core.admin.register(registrationOf(4), false));
     expect(early).toEqual({ kind: 'later', reason: 'the node has not registered itself yet' });
     expect(leader.core.catalog.nodes).toEqual([]);
   });

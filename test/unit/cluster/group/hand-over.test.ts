@@ -205,7 +205,7 @@ it('a node that was drained and stayed gets replicas of new databases, and leade
   await world.until(() => node.leads(CATALOG_GROUP), 'the catalog');
   for (const other of world.up) other.core.undrain();
   await world.pass(LIMITS.leavingMs + 1_000);
-  expect(await world.answer(node.core.order({ kind: 'decommission', node: toNodeId(4) }))).toMatchObject({
+  expect(await world.answer(node.core.admin.order({ kind: 'decommission', node: toNodeId(4) }))).toMatchObject({
     kind: 'done',
   });
   const stateOf4 = (): string | undefined => node.front.catalog.nodes().find((each) => each.node === 4)?.state;

@@ -200,6 +200,6 @@ describe('a leader whose clock is set years ahead (C41)', () => {
     const aheadMs = recordedMs(node, group) - world.nowMs;
     expect(aheadMs).toBeGreaterThan(YEARS_MS - 1_000);
     expect(node.core.health.recordedAhead).toEqual({ count: 1, database: 'shop', aheadMs });
-    expect(node.core.describe().databases).toMatchObject([{ name: 'shop', recordedAheadMs: aheadMs }]);
+    expect(node.core.admin.describe().databases).toMatchObject([{ name: 'shop', recordedAheadMs: aheadMs }]);
   });
 });

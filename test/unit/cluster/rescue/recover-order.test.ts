@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { type NodeId, replicaOf, toDatabaseId, toGroupId, toLogIndex, toNodeId, toRevision, toTerm } from '#base';
 import type { Binding, HeldCopy } from '#cluster';
 import { type VoterSet, voterSet } from '#raft';
-import { faultInRecovery, recoveredBy } from '../../../../src/cluster/orders/recover-order.ts';
+import { faultInRecovery, recoveredBy } from '../../../../src/cluster/admin/recover-order.ts';
 import { bindingOn } from '../../../support/cluster/layouts.ts';
 
 const BINDING = bindingOn(1, [1, 2, 3]);

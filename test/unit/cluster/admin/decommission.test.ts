@@ -155,7 +155,7 @@ it('an admin request (C20) is not rejected for a database that is moving away al
 
 async function ask(world: ReplicaWorld, what: NodeOrder): Promise<unknown> {
   const leader = await world.leader(CATALOG_GROUP);
-  return world.answer(leader.core.order(what));
+  return world.answer(leader.core.admin.order(what));
 }
 
 const byNumber = (one: number, other: number): number => one - other;
@@ -199,7 +199,10 @@ describe('a node that is decommissioned (C20, D17)', () => {
     await world.until(() => members() === '2,3,4 ', 'a catalog without it');
     expect(await ask(world, leave(1))).toMatchObject({ kind: 'done', node: { state: 'removed' } });
     expect(await ask(world, stay(1))).toMatchObject({ kind: 'faulty', code: 'failed_precondition' });
-    expect(await world.answer(leader.core.register(registrationOf(1), false))).toEqual({ kind: 'removed', node: 1 });
+    expect(await world.answer(leader.core.admin.register(registrationOf(1), false))).toEqual({
+      kind: 'removed',
+      node: 1,
+    });
     for (const member of world.up) {
       await world.answer(member.front.latest(group));
       expect(await member.history(group)).toEqual(texts);
@@ -210,7 +213,7 @@ describe('a node that is decommissioned (C20, D17)', () => {
     const world = await joinedWorld(3);
     const { core, front } = await world.leader(CATALOG_GROUP);
     await world.answer(front.createDatabase('shop'));
-    const [first, second] = await world.answer(Promise.all([core.order(leave(2)), core.order(leave(3))]));
+    const [first, second] = await world.answer(Promise.all([core.admin.order(leave(2)), core.admin.order(leave(3))]));
     expect(first).toMatchObject({ kind: 'done', node: { node: 2, state: 'leaving' } });
     expect(second).toMatchObject({ kind: 'faulty', reason: expect.stringMatching(/node 2 leaves already/) });
   });

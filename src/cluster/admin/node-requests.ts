@@ -1,5 +1,5 @@
 /** Carries out admin requests about nodes (decommission.ts). */
-import { CatalogAsks, type CatalogAsksPorts, type Passed } from '../catalog/catalog-asks.ts';
+import type { CatalogRequest, CatalogRequestsPorts, Passed } from '../catalog/catalog-requests.ts';
 import type { Machines } from '../machine.ts';
 import type { RegisteredNode } from '../outcome.ts';
 import type { Upkeep } from '../placement/placement.ts';
@@ -12,28 +12,26 @@ type Ordered =
 
 export type OrderAnswer = Ordered | Passed;
 
-export interface NodeOrdersPorts extends CatalogAsksPorts {
+export interface NodeRequestPorts extends Pick<CatalogRequestsPorts, 'catalog' | 'monotonicMs'> {
   readonly upkeep?: Upkeep;
   readonly machines: Machines;
 }
 
-export type NodeOrders = CatalogAsks<NodeOrder, Ordered>;
-
-export function nodeOrders(ports: NodeOrdersPorts): NodeOrders {
+export function nodeRequest(ports: NodeRequestPorts, order: NodeOrder): CatalogRequest<Ordered> {
   const { upkeep, machines, catalog, monotonicMs } = ports;
   const { copies = 1, replaceAfterMs } = upkeep ?? {};
-  return new CatalogAsks<NodeOrder, Ordered>(ports, {
+  return {
     // Requests may revert each other: a state seen on a follower may already have been reverted.
-    answer: (order, isLatest) => (isLatest ? doneBy(catalog().nodes(), order) : undefined),
-    fault: (order, group) => {
+    answer: (isLatest) => (isLatest ? doneBy(catalog().nodes(), order) : undefined),
+    fault: (group) => {
       const nodes = nodeViews(catalog(), group, { nowMs: monotonicMs(), replaceAfterMs });
       const { membership } = group.raft;
       const fault = faultInOrder(order, { nodes, bindings: catalog().list(), copies, membership });
       return fault && { kind: 'faulty', ...fault };
     },
-    isPatient: true,
-    encode: (order) => machines.encode({ kind: 'mark', node: order.node, state: goalOf(order) }),
-  });
+    waitsForLeader: true,
+    encode: () => machines.encode({ kind: 'mark', node: order.node, state: goalOf(order) }),
+  };
 }
 
 function doneBy(nodes: readonly RegisteredNode[], order: NodeOrder): Ordered | undefined {

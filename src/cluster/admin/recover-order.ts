@@ -12,7 +12,7 @@
  */
 import { type DatabaseId, type GroupId, type NodeId, nodeOf, type ReplicaId, type Revision, toHex } from '#base';
 import { type EntryId, lastId, tally, type VoterSet } from '#raft';
-import type { Passed } from '../catalog/catalog-asks.ts';
+import type { Passed } from '../catalog/catalog-requests.ts';
 import type { Group } from '../group/group.ts';
 import type { Binding } from '../outcome.ts';
 import { failed, type OrderFault } from './decommission.ts';

@@ -4,6 +4,7 @@
  */
 import {
   CATALOG_GROUP,
+  type Clock,
   type DatabaseId,
   type GroupId,
   type LogIndex,
@@ -43,14 +44,8 @@ export interface DescribedNode extends RegisteredNode {
   readonly own?: OwnDescription;
 }
 
-/** Components that a process has compiled or loaded, and those that it cannot run. */
-export interface DescribedComponents {
-  readonly components: readonly string[];
-  readonly refused: readonly { readonly digest: string; readonly fault: string }[];
-}
-
 /** The report of a node about itself. */
-export interface OwnDescription extends DescribedComponents {
+export interface OwnDescription {
   /** Release of its process; empty: unknown. */
   readonly release: string;
   /** Applied index of the catalog. */
@@ -59,6 +54,9 @@ export interface OwnDescription extends DescribedComponents {
   readonly unapplied: number;
   /** Used share of its data disk, in percent; 0: also unknown. */
   readonly diskUsedPercent: number;
+  /** Components that its process has compiled or loaded, and those that it cannot run. */
+  readonly components: readonly string[];
+  readonly refused: readonly { readonly digest: string; readonly fault: string }[];
 }
 
 /** A member of a group as its leader sees it. */
@@ -138,48 +136,52 @@ export interface ClusterDescription {
 /** The fields that the description of a core lacks; administration.ts adds them. */
 export type CoreDescription = Omit<ClusterDescription, 'clusterId' | 'otherClusters'>;
 
-export interface DescriptionParts {
-  readonly own: Omit<OwnDescription, 'catalogIndex'>;
+export interface DescriptionPorts {
   readonly node: NodeId;
-  readonly catalog: CatalogMachine;
+  readonly release?: string | undefined;
+  readonly diskUsedPercent?: (() => number) | undefined;
+  readonly catalog: () => CatalogMachine;
   readonly find: (id: GroupId) => Group | undefined;
   /** Returns whether a node, this one included, drains. */
   readonly isLeaving: (node: NodeId) => boolean;
   /** Groups that this node leads. */
-  readonly led: Iterable<Group>;
-  readonly clock: Pick<ClockStanding, 'aheadMs'>;
-  /** The current time by the wall clock, and by the monotonic one. */
-  readonly wallMs: number;
-  readonly nowMs: number;
+  readonly led: () => Iterable<Group>;
+  readonly clockStanding: () => Pick<ClockStanding, 'aheadMs'>;
+  readonly clock: Clock;
+  readonly monotonicMs: () => number;
+  /** Committed entries that this node has not applied. */
+  readonly unapplied: () => number;
+  readonly diverged: () => readonly DescribedDivergence[];
+  /** Fault of each component by digest; undefined when the process can run it. */
+  readonly components: ReadonlyMap<string, string | undefined>;
 }
 
 /** Describes what the groups of this node know. */
-export function describeHere({
-  node: self,
-  catalog,
-  find,
-  isLeaving,
-  led,
-  clock,
-  own,
-  wallMs,
-  nowMs,
-}: DescriptionParts): Omit<CoreDescription, 'diverged'> {
+export function describeHere(ports: DescriptionPorts): CoreDescription {
+  const { node: self, find, isLeaving } = ports;
+  const catalog = ports.catalog();
   const bindings = catalog.list();
-  const databases = bindings.map((binding) => describeDatabase(binding, find(binding.group), { wallMs, nowMs }));
+  const now = { wallMs: ports.clock.nowMs(), nowMs: ports.monotonicMs() };
+  const databases = bindings.map((binding) => describeDatabase(binding, find(binding.group), now));
   const group = find(CATALOG_GROUP);
   const copies = loadsOf(bindings);
+  const clockAheadMs = Math.round(ports.clockStanding().aheadMs);
+  const own = {
+    movableLeads: [...ports.led()].filter(hasOthers).length,
+    leads: databases.filter(({ leader }) => leader === self).length,
+    own: describeOwn(ports),
+    ...(clockAheadMs !== 0 && { clockAheadMs }),
+  };
   const nodes = catalog.nodes().map((each) => ({
     ...each,
     answers: each.node === self,
     isDraining: isLeaving(each.node),
-    movableLeads: each.node === self ? [...led].filter(hasOthers).length : 0,
+    movableLeads: 0,
     copies: copies.get(each.node) ?? 0,
-    leads: each.node === self ? databases.filter(({ leader }) => leader === self).length : 0,
+    leads: 0,
     lag: 0,
     catalogRole: roleOf(each.node, group),
-    ...(each.node === self && { own: { ...own, catalogIndex: catalog.applied.index } }),
-    ...(each.node === self && Math.round(clock.aheadMs) !== 0 && { clockAheadMs: Math.round(clock.aheadMs) }),
+    ...(each.node === self && own),
   }));
   const leader = group?.leader;
   return {
@@ -190,6 +192,28 @@ export function describeHere({
     level: catalog.level,
     nodes,
     databases,
+    diverged: ports.diverged(),
+  };
+}
+
+function describeOwn({
+  release = '',
+  diskUsedPercent,
+  catalog,
+  unapplied,
+  components,
+}: DescriptionPorts): OwnDescription {
+  const digests = [...components.keys()].toSorted();
+  return {
+    release,
+    catalogIndex: catalog().applied.index,
+    unapplied: unapplied(),
+    diskUsedPercent: diskUsedPercent?.() ?? 0,
+    components: digests.filter((digest) => components.get(digest) === undefined),
+    refused: digests.flatMap((digest) => {
+      const fault = components.get(digest);
+      return fault === undefined ? [] : [{ digest, fault }];
+    }),
   };
 }
 

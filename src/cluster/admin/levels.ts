@@ -13,7 +13,7 @@ import { type DatabaseError, formatLevels, type GroupId, hasLevel, LEVELS, type 
 import type { KvReader } from '#kv';
 import type { Entry } from '#raft';
 import type { RecoveredLog } from '#storage';
-import { CatalogAsks, type CatalogAsksPorts, type Passed } from '../catalog/catalog-asks.ts';
+import type { CatalogRequest, CatalogRequestsPorts, Passed } from '../catalog/catalog-requests.ts';
 import type { CatalogMachine, Machines } from '../machine.ts';
 import type { RegisteredNode } from '../outcome.ts';
 import { entryNotKnown, levelNotKnown } from '../refusals.ts';
@@ -72,26 +72,28 @@ type Finalized =
 
 export type FinalizeAnswer = Finalized | Passed;
 
-export interface FinalizingPorts extends CatalogAsksPorts {
+export interface FinalizePorts extends Pick<CatalogRequestsPorts, 'catalog'> {
   readonly machines: Machines;
   readonly node: NodeId;
   readonly levels?: LevelRange;
 }
 
-export type Finalizing = CatalogAsks<FinalizeOrder, Finalized>;
-
-export function finalizing(ports: FinalizingPorts): Finalizing {
-  const { catalog, machines, levels = LEVELS } = ports;
+export function finalizeRequest({
+  catalog,
+  machines,
+  node,
+  levels = LEVELS,
+}: FinalizePorts): CatalogRequest<Finalized> {
   const goal = (): number => Math.max(levels.max, ...members(catalog()).map((each) => each.levels.max));
-  return new CatalogAsks<FinalizeOrder, Finalized>(ports, {
-    answer: (_ask, isLatest) => {
+  return {
+    answer: (isLatest) => {
       const { level } = catalog();
       return isLatest && level >= goal() ? { kind: 'finalized', level } : undefined;
     },
-    fault: () => faultInRaise(goal(), catalog(), { node: ports.node, levels }),
-    isPatient: true,
+    fault: () => faultInRaise(goal(), catalog(), { node, levels }),
+    waitsForLeader: true,
     encode: () => machines.encode({ kind: 'raise', level: goal() }),
-  });
+  };
 }
 
 function faultInRaise(

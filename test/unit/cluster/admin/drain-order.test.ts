@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { type Address, CATALOG_GROUP, toDatabaseId, toGroupId, toLogIndex, toNodeId } from '#base';
 import type { AdminReply, AdminRequest, ClusterDescription } from '#cluster';
-import { faultInDraining } from '../../../../src/cluster/orders/drain-order.ts';
+import { faultInDraining } from '../../../../src/cluster/admin/drain-order.ts';
 import { administration } from '../../../../src/cluster/peer/administration.ts';
 
 const CLUSTER_ID = '0199a5c8-3c1e-7a2b-9f00-0123456789ab';
@@ -151,18 +151,19 @@ function three(): Three {
   const staying = new Set<number>();
   const nodes = new Map(
     [1, 2, 3].map((by) => {
+      const never = (): never => {
+        throw new Error('nobody asks for that');
+      };
       const core = {
-        order: (): never => {
-          throw new Error('nobody asks for that');
-        },
-        recoveries: {
-          copyOf: (): never => core.order(),
-          recover: (): never => core.order(),
-        },
-        // Description of each node before it has asked the others.
-        describe: () => {
-          const whole = described({ by, draining: [...told, ...staying] });
-          return { ...whole, isConfirmed: by === 1, databases: by === 1 ? whole.databases : [] };
+        admin: {
+          order: never,
+          copyOf: never,
+          recover: never,
+          // Description of each node before it has asked the others.
+          describe: () => {
+            const whole = described({ by, draining: [...told, ...staying] });
+            return { ...whole, isConfirmed: by === 1, databases: by === 1 ? whole.databases : [] };
+          },
         },
         tellToStop: () => void told.push(by),
         drainInPlace: () => void staying.add(by),

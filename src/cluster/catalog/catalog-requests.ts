@@ -17,56 +17,55 @@ export type Passed =
   /** Another node leads the catalog. */
   { readonly kind: 'elsewhere'; readonly leader: Address } | { readonly kind: 'later'; readonly reason: string };
 
-export interface CatalogAsksPorts {
+export interface CatalogRequestsPorts {
   readonly catalog: () => CatalogMachine;
   readonly find: (id: GroupId) => Group | undefined;
   readonly limits: CoreLimits;
   readonly monotonicMs: () => number;
   readonly step: (group: Group, input: Input) => void;
+  readonly turns: { run(work: () => void): void };
 }
 
-/** The part of a request that depends on its kind. */
-export interface AskKind<Ask, Answer> {
+export interface CatalogRequest<Answer> {
   /**
    * Answer from the local catalog; undefined when the request is not fulfilled yet. Only the leader has the latest
    * state (`isLatest`).
    */
-  readonly answer: (ask: Ask, isLatest: boolean) => Answer | undefined;
+  readonly answer: (isLatest: boolean) => Answer | undefined;
   /** Reason not to propose it, checked by the leader before the first proposal. */
-  readonly fault: (ask: Ask, group: Group) => Answer | Passed | undefined;
-  readonly encode: (ask: Ask) => Uint8Array;
+  readonly fault: (group: Group) => Answer | Passed | undefined;
+  readonly encode: () => Uint8Array;
   /** True when it waits for a leader as long as for an answer; without it the caller tries the next node. */
-  readonly isPatient?: true;
+  readonly waitsForLeader?: true;
   /** Reason for a delayed answer, if it is not the usual one. */
-  readonly late?: (ask: Ask) => string | undefined;
+  readonly late?: () => string | undefined;
 }
 
-interface Waiting<Ask, Answer> {
-  readonly ask: Ask;
+interface Waiting {
+  readonly request: CatalogRequest<unknown>;
   readonly endMs: number;
-  readonly resolve: (answer: Answer | Passed) => void;
+  resolve(answer: unknown): void;
   /** Term of the proposal. */
   term: number;
 }
 
-export class CatalogAsks<Ask, Answer> {
-  readonly #ports: CatalogAsksPorts;
-  readonly #kind: AskKind<Ask, Answer>;
-  #waiting: readonly Waiting<Ask, Answer>[] = [];
+export class CatalogRequests {
+  readonly #ports: CatalogRequestsPorts;
+  #waiting: readonly Waiting[] = [];
   /** The last proposed entry. */
   #proposed: EntryId = ORIGIN;
 
-  constructor(ports: CatalogAsksPorts, kind: AskKind<Ask, Answer>) {
+  constructor(ports: CatalogRequestsPorts) {
     this.#ports = ports;
-    this.#kind = kind;
   }
 
-  /** A later call of `settle` answers it. */
-  ask(ask: Ask): Promise<Answer | Passed> {
-    const endMs = this.#ports.monotonicMs() + this.#ports.limits.leaderWaitMs;
-    return new Promise((resolve) => {
-      this.#waiting = [...this.#waiting, { ask, endMs, resolve, term: -1 }];
-    });
+  /** Never rejects; unanswered if the core fails. */
+  ask<Answer>(request: CatalogRequest<Answer>): Promise<Answer | Passed> {
+    const { limits, monotonicMs, turns } = this.#ports;
+    const { promise, resolve } = Promise.withResolvers<Answer | Passed>();
+    this.#waiting = [...this.#waiting, { request, endMs: monotonicMs() + limits.leaderWaitMs, resolve, term: -1 }];
+    turns.run(() => undefined);
+    return promise;
   }
 
   /** Processes waiting requests. Called between steps. */
@@ -82,35 +81,32 @@ export class CatalogAsks<Ask, Answer> {
     this.#waiting = [...left, ...this.#waiting];
   }
 
-  #answer(waiting: Waiting<Ask, Answer>): Answer | Passed | undefined {
+  #answer(waiting: Waiting): unknown {
     const { find, monotonicMs, catalog } = this.#ports;
+    const { request } = waiting;
     const group = find(CATALOG_GROUP);
-    const said = this.#kind.answer(waiting.ask, group?.isReady === true);
+    const said = request.answer(group?.isReady === true);
     if (said !== undefined) return said;
     const isLate = monotonicMs() >= waiting.endMs;
     if (group !== undefined && group.leader === undefined) {
-      return this.#kind.isPatient === true && !isLate ? undefined : later('the catalog has no leader');
+      return request.waitsForLeader === true && !isLate ? undefined : later('the catalog has no leader');
     }
-    if (group === undefined || isLate) {
-      return later(this.#kind.late?.(waiting.ask) ?? 'the catalog has not applied it yet');
-    }
+    if (group === undefined || isLate) return later(request.late?.() ?? 'the catalog has not applied it yet');
     if (group.isOpening) return undefined;
     if (!group.isReady) return elsewhere(nodeOf(group.leader ?? group.self), catalog());
     // A request is checked against a catalog that includes the effects of earlier requests.
     if (waiting.term < 0 && this.#isUnderWay(group)) return undefined;
-    const fault = waiting.term < 0 ? this.#kind.fault(waiting.ask, group) : undefined;
+    const fault = waiting.term < 0 ? request.fault(group) : undefined;
     if (fault === undefined) this.#propose(group, waiting);
     return fault;
   }
 
   /** Proposes once per term, because the entry of a leader stays in the log as long as it leads. */
-  #propose(group: Group, waiting: Waiting<Ask, Answer>): void {
+  #propose(group: Group, waiting: Waiting): void {
     const { term } = group.raft.hardState;
     if (waiting.term === term) return;
     waiting.term = term;
-    // No request waits for the outcome of this entry.
-    group.proposals.offer([]);
-    this.#ports.step(group, { kind: 'propose', payloads: [this.#kind.encode(waiting.ask)] });
+    this.#ports.step(group, { kind: 'propose', payloads: [waiting.request.encode()] });
     this.#proposed = lastId(group.raft.log);
   }
 
