@@ -61,10 +61,10 @@ export interface CoreLimits {
   /** Maximum number of groups without a leader that campaign per tick; fewer while ticks are late; others wait. */
   readonly campaignsMax: number;
   /** A draining node stops waiting for transfers when none was completed for so long. */
-  readonly handOverMs: number;
+  readonly transfersIdleMs: number;
   /** Concurrent transfers of a draining node; and the time after which the next target is tried. */
-  readonly handOversMax: number;
-  readonly heirWaitMs: number;
+  readonly transfersMax: number;
+  readonly transferWaitMs: number;
   /** Interval at which a node announces its drain, and the time after which the announcement expires. */
   readonly leavingTellMs: number;
   readonly leavingMs: number;
@@ -93,7 +93,7 @@ export interface CoreLimits {
    */
   readonly leaderLookMs: number;
   readonly leaderRestMs: number;
-  readonly idleHandOvers: number;
+  readonly idleTransfersMax: number;
   readonly electionWindowMs: number;
   readonly electionJitterMs: number;
   /**
@@ -146,9 +146,9 @@ export const LIMITS: CoreLimits = {
   outcomeWaitMs: 5000,
   firstCampaignMs: 100,
   campaignsMax: 128,
-  handOverMs: 5000,
-  handOversMax: 16,
-  heirWaitMs: 500,
+  transfersIdleMs: 5000,
+  transfersMax: 16,
+  transferWaitMs: 500,
   leavingTellMs: 500,
   leavingMs: 2500,
   clockAskMs: 1000,
@@ -161,7 +161,7 @@ export const LIMITS: CoreLimits = {
   movesMax: 4,
   leaderLookMs: 2000,
   leaderRestMs: 30_000,
-  idleHandOvers: 16,
+  idleTransfersMax: 16,
   electionWindowMs: 2500,
   electionJitterMs: 1000,
   leaseMs: 8000,

@@ -14,8 +14,8 @@ import {
   type Revision,
 } from '#base';
 import { everybody, isVoter, lastId, type Standing, standingOf } from '#raft';
+import { hasOthers } from '../group/drain-transfers.ts';
 import type { Group } from '../group/group.ts';
-import { hasOthers } from '../group/hand-over.ts';
 import type { ClockStanding } from '../group/peer-clocks.ts';
 import type { CatalogMachine } from '../machine.ts';
 import type { Binding, RegisteredNode } from '../outcome.ts';

@@ -25,12 +25,11 @@ import { nodeRemoved } from '../refusals.ts';
 import type { Reporter } from '../reporter.ts';
 import type { CorePorts } from './core-ports.ts';
 import { Departures } from './departures.ts';
-import { FullDisk } from './full-disk.ts';
 import type { Lifecycle } from './group-lifecycle.ts';
 import type { LogFeed } from './log-feed.ts';
-import { StalledLog } from './stalled-log.ts';
 import type { Trash } from './trash.ts';
 import type { Turns } from './turns.ts';
+import { UnfitLeader } from './unfit-leader.ts';
 
 export interface ClusterWorkPorts extends CorePorts {
   readonly catalog: () => CatalogMachine;
@@ -59,8 +58,7 @@ export class ClusterWork {
   readonly #moves: Moves;
   readonly #placements: PlacementDriver;
   readonly #balance: LeaderBalance;
-  readonly #stall: StalledLog;
-  readonly #fullDisk: FullDisk;
+  readonly #unfit: UnfitLeader;
   /** Removed nodes, whose messages are ignored. */
   #removed: ReadonlySet<NodeId> = new Set();
   /** The other nodes of the cluster; undefined when the set must be computed again. */
@@ -86,8 +84,7 @@ export class ClusterWork {
     this.#moves = new Moves({ ...ports, wanted: (id) => this.#wanted(id) });
     const isUnfit = (node: NodeId): boolean => this.departures.isUnfit(node);
     this.#balance = new LeaderBalance({ ...ports, isUnfit });
-    this.#fullDisk = new FullDisk({ ...ports, isUnfit, refusesWrites });
-    this.#stall = new StalledLog({ ...ports, isLeaving });
+    this.#unfit = new UnfitLeader({ ...ports, isLeaving, isUnfit, refusesWrites });
     this.hosting = new Hosting({ ...ports, moves: this.#moves });
     const sight = new FenceSight(ports);
     const tell: Reporter['settle'] = (settlements) => ports.reporter.settle(settlements);
@@ -128,8 +125,7 @@ export class ClusterWork {
     this.#placements.drive(nowMs);
     this.#moves.driver.drive(nowMs);
     if (this.#ports.upkeep !== undefined && this.#isOpen) this.#balance.drive(nowMs);
-    if (this.#isOpen) this.#stall.drive(nowMs);
-    if (this.#isOpen) this.#fullDisk.drive(nowMs);
+    if (this.#isOpen) this.#unfit.drive(nowMs);
     this.departures.tick(nowMs);
     this.hosting.recoveries.advance();
   }
@@ -193,7 +189,7 @@ export class ClusterWork {
   forget(group: Group): void {
     this.#moves.driver.forget(group);
     this.#balance.forget(group);
-    this.#fullDisk.forget(group);
+    this.#unfit.forget(group);
   }
 
   /** Adds the effects of a catalog change to the turn that applies it. */

@@ -18,7 +18,7 @@ import type { CatalogState } from '../catalog/catalog-mirror.ts';
 import type { Commands, CoreLink, Report } from '../link.ts';
 import type { Envelope } from '../peer/envelope.ts';
 import type { ForwardItem } from '../peer/forward.ts';
-import type { HeardTables } from '../peer/peer-codec.ts';
+import type { ReceivedTables } from '../peer/peer-codec.ts';
 import type { Unheard } from '../peer/peer-mail.ts';
 import type { SnapshotLetter } from '../peer/snapshot-letter.ts';
 import { CoreParts } from './core-parts.ts';
@@ -167,12 +167,12 @@ export class CoreRuntime implements CoreLink {
   }
 
   /** Handles a batch of messages from another node. Messages for unknown replicas are dropped. */
-  receive(from: NodeId, messages: readonly Envelope[], tables: HeardTables = {}): Unheard | undefined {
+  receive(from: NodeId, messages: readonly Envelope[], tables: ReceivedTables = {}): Unheard | undefined {
     const { cluster, rest, replication, leadership } = this.#parts;
     if (cluster.isRemoved(from)) return 'removed';
     if (!cluster.isKnown(from)) return this.#receiveOfStranger(from, [...rowsOf(tables), ...messages]);
     this.#turns.hear(() => {
-      leadership.handOver.heard(from);
+      leadership.transfers.heard(from);
       rest.hear(from, tables, this.#ports.monotonicMs());
       for (const envelope of messages) replication.deliver(from, envelope);
     });
@@ -278,12 +278,12 @@ export class CoreRuntime implements CoreLink {
     if (this.#drain !== undefined) return;
     const drain = { stays: true };
     this.#drain = drain;
-    const { handOver } = this.#parts.leadership;
+    const { transfers } = this.#parts.leadership;
     const work = async (): Promise<void> => {
-      const done = this.#handOver(Number.POSITIVE_INFINITY);
-      this.#onDrain({ phase: 'began', leads: handOver.count });
+      const done = this.#leave(Number.POSITIVE_INFINITY);
+      this.#onDrain({ phase: 'began', leads: transfers.count });
       await done;
-      if (this.#drain === drain) this.#onDrain({ phase: 'handed-over', leads: handOver.count });
+      if (this.#drain === drain) this.#onDrain({ phase: 'handed-over', leads: transfers.count });
     };
     this.#turns.keep(work());
   }
@@ -320,7 +320,7 @@ export class CoreRuntime implements CoreLink {
   /** Transfers the leaderships while it continues to serve; resolves after so many milliseconds at the latest. */
   async leave(withinMs: number): Promise<void> {
     this.#drain = ENDS;
-    await this.#handOver(withinMs);
+    await this.#leave(withinMs);
   }
 
   /**
@@ -338,7 +338,7 @@ export class CoreRuntime implements CoreLink {
     });
   }
 
-  #handOver(withinMs: number): Promise<void> {
+  #leave(withinMs: number): Promise<void> {
     return leaveCore({ ...this.#ports, parts: this.#parts, turns: this.#turns }, withinMs);
   }
 
@@ -393,6 +393,6 @@ function isOfCatalog({ group }: { readonly group: GroupId }): boolean {
   return group === CATALOG_GROUP;
 }
 
-function rowsOf({ beats, answers }: HeardTables): readonly Envelope[] {
+function rowsOf({ beats, answers }: ReceivedTables): readonly Envelope[] {
   return [...(beats?.rows.values() ?? []), ...(answers?.rows.values() ?? [])];
 }

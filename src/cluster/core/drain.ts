@@ -34,8 +34,8 @@ export async function leaveCore(
     cluster.leave();
     leadership.leave();
   });
-  const { handOver } = leadership;
-  await turns.until(() => handOver.count === 0 || handOver.isInVain(monotonicMs()) || monotonicMs() >= endMs);
+  const { transfers } = leadership;
+  await turns.until(() => transfers.count === 0 || transfers.isInVain(monotonicMs()) || monotonicMs() >= endMs);
   // The front learns the new leaders and the number of remaining leaderships.
   parts.reporter.flushAll();
 }
@@ -75,8 +75,10 @@ export async function drainCore(ports: DrainPorts): Promise<void> {
   turns.run(() => {
     for (const group of parts.lifecycle.openGroups) if (group.isBusy) leadership.giveUpIn(group);
   });
-  const { handOver } = leadership;
-  await turns.until(() => handOver.count === 0 || handOver.isInVain(monotonicMs()) || isAfter(limits.handOverMs));
+  const { transfers } = leadership;
+  await turns.until(
+    () => transfers.count === 0 || transfers.isInVain(monotonicMs()) || isAfter(limits.transfersIdleMs),
+  );
   turns.closeEars();
   await Promise.all([clearing(), warmer.running, snapshots.settled(), cluster.settled(), parts.divergences.settled()]);
   while (checkpointer.isDirty || !apply.isIdle) {

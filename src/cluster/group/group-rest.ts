@@ -31,7 +31,7 @@ import {
 } from '#raft';
 import type { Envelope } from '../peer/envelope.ts';
 import type { Beat, Refrain, Repeated } from '../peer/refrain.ts';
-import type { Recurrence } from './heard-rows.ts';
+import type { Recurrence } from './received-table.ts';
 
 const NOTHING: readonly Envelope<Repeated>[] = [];
 

@@ -11,8 +11,8 @@ import { Backlog } from './backlog.ts';
 import { GroupProposals } from './group-proposals.ts';
 import { GroupReads } from './group-reads.ts';
 import { GroupRest, type RestPlace } from './group-rest.ts';
-import type { Recurrence } from './heard-rows.ts';
 import type { HeldBytes } from './node-memory.ts';
+import type { Recurrence } from './received-table.ts';
 
 export interface GroupParts {
   readonly id: GroupId;
@@ -142,7 +142,7 @@ export class Group {
   }
 
   /** True when its leadership is being transferred: the leader accepts no proposals until that has ended. */
-  get isHandingOver(): boolean {
+  get isTransferring(): boolean {
     const { role } = this.#raft;
     return role.kind === 'leader' && role.transfer !== undefined;
   }

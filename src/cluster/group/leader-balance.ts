@@ -81,11 +81,11 @@ export class LeaderBalance {
 
   /** Transfers databases whose preferred leader has been ready for long. */
   drive(nowMs: number): void {
-    const { leaderLookMs, leaderRestMs, idleHandOvers } = this.#ports.limits;
+    const { leaderLookMs, leaderRestMs, idleTransfersMax } = this.#ports.limits;
     if (nowMs < this.#lookMs) return;
     this.#lookMs = nowMs + leaderLookMs;
     this.#look();
-    const room = { idle: idleHandOvers, busy: 1 };
+    const room = { idle: idleTransfersMax, busy: 1 };
     const due: Group[] = [];
     for (const [group, misplaced] of this.#misplaced) {
       const isFit = isReady(group, misplaced.to, nowMs) && !this.#ports.isUnfit(nodeOf(misplaced.to));
@@ -98,10 +98,10 @@ export class LeaderBalance {
       misplaced.sinceMs = nowMs;
       due.push(group);
     }
-    for (const group of due) this.#handOver(group);
+    for (const group of due) this.#transfer(group);
   }
 
-  #handOver(group: Group): void {
+  #transfer(group: Group): void {
     const misplaced = this.#misplaced.get(group);
     if (misplaced !== undefined) this.#ports.step(group, { kind: 'transfer-leadership', to: misplaced.to });
   }

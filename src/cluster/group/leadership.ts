@@ -16,9 +16,9 @@ import type { Fact, Input } from '#raft';
 import type { CoreLimits } from '../limits.ts';
 import { noLeader, outcomeUnknown } from '../refusals.ts';
 import type { Reporter } from '../reporter.ts';
+import { DrainTransfers } from './drain-transfers.ts';
 import type { Group } from './group.ts';
 import type { GroupTimers } from './group-timers.ts';
-import { HandOver } from './hand-over.ts';
 import type { ReadBarrier } from './read-barrier.ts';
 
 /** Interval of the checks for timeouts. */
@@ -53,11 +53,11 @@ export class Leadership {
   /** Groups that stay led here after a failed transfer. */
   #kept = new Set<Group>();
   #expireMs = 0;
-  readonly handOver: HandOver;
+  readonly transfers: DrainTransfers;
 
   constructor(ports: LeadershipPorts) {
     this.#ports = ports;
-    this.handOver = new HandOver(ports);
+    this.transfers = new DrainTransfers(ports);
   }
 
   /** Number of groups that this node leads. */
@@ -76,12 +76,12 @@ export class Leadership {
 
   /** Transfers all current and later leaderships of this node, because it drains. */
   leave(): void {
-    this.handOver.begin(this.#leading);
+    this.transfers.begin(this.#leading);
   }
 
   /** Keeps the leaderships of this node from now on. */
   stay(): void {
-    this.handOver.end();
+    this.transfers.end();
   }
 
   /** A request starts to wait for other nodes, or for a leader of the group. */
@@ -103,7 +103,7 @@ export class Leadership {
 
   /** Records an event of a step. */
   note(group: Group, fact: Fact): void {
-    this.handOver.note(group, fact);
+    this.transfers.note(group, fact);
     if (fact.kind === 'transfer-given-up') this.#kept.add(group);
     if (fact.kind === 'became-leader') this.#lead(group);
     else if (fact.kind === 'became-candidate' || fact.kind === 'became-pre-candidate') this.#lose(group);
@@ -118,13 +118,13 @@ export class Leadership {
     this.#led.delete(group);
     this.#kept.delete(group);
     this.#waiting.delete(group);
-    this.handOver.forget(group);
+    this.transfers.forget(group);
     this.#ports.timers.forget(group);
   }
 
   /** Continues requests that waited for a leader. */
   settle(): void {
-    this.handOver.settle();
+    this.transfers.settle();
     this.#goOn();
     if (this.#led.size === 0) return;
     const led = this.#led;
@@ -139,7 +139,7 @@ export class Leadership {
 
   /** Refuses requests and transfers that have timed out. */
   tick(nowMs: number): void {
-    this.handOver.tick(nowMs);
+    this.transfers.tick(nowMs);
     if (nowMs < this.#expireMs) return;
     this.#expireMs = nowMs + EXPIRE_MS;
     const { leaderWaitMs, outcomeWaitMs } = this.#ports.limits;

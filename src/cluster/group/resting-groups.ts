@@ -1,5 +1,5 @@
 /**
- * All groups of this node at rest: their messages from and to another node are tables that repeat (heard-rows.ts) and
+ * All groups of this node at rest: their messages from and to another node are tables that repeat (received-table.ts) and
  * delta-encoded tables (refrains), timed per node instead of per group.
  *
  * ```
@@ -14,12 +14,12 @@
 import type { GroupId, NodeId } from '#base';
 import { type Input, nextBeatAt, REPLICATION } from '#raft';
 import type { CoreLimits } from '../limits.ts';
-import type { HeardTables } from '../peer/peer-codec.ts';
+import type { ReceivedTables } from '../peer/peer-codec.ts';
 import { Refrain } from '../peer/refrain.ts';
 import type { Group } from './group.ts';
 import type { RestPlace } from './group-rest.ts';
 import type { GroupTimers } from './group-timers.ts';
-import { HeardRows, type RowsOfTable } from './heard-rows.ts';
+import { ReceivedTable, type RowsOfTable } from './received-table.ts';
 import type { Replication } from './replication.ts';
 
 export interface RestingPorts {
@@ -31,8 +31,8 @@ export interface RestingPorts {
 }
 
 interface Pair extends RestPlace {
-  readonly beats: HeardRows<Group>;
-  readonly answers: HeardRows<Group>;
+  readonly beats: ReceivedTable<Group>;
+  readonly answers: ReceivedTable<Group>;
 }
 
 export class RestingGroups {
@@ -62,7 +62,7 @@ export class RestingGroups {
   }
 
   /** Processes the tables of another node. */
-  hear(from: NodeId, { beats, answers }: HeardTables, nowMs: number): void {
+  hear(from: NodeId, { beats, answers }: ReceivedTables, nowMs: number): void {
     const pair = this.#pairWith(from);
     if (beats !== undefined) {
       this.#give(from, pair.beats, beats, nowMs);
@@ -136,8 +136,8 @@ export class RestingGroups {
     const known = this.#pairs.get(node);
     if (known !== undefined) return known;
     const pair: Pair = {
-      beats: new HeardRows(),
-      answers: new HeardRows(),
+      beats: new ReceivedTable(),
+      answers: new ReceivedTable(),
       saysBeats: new Refrain(),
       saysAnswers: new Refrain(),
     };

@@ -64,7 +64,7 @@ export interface OutgoingFrame {
 export interface IncomingFrame {
   readonly from: NodePlace;
   /** Heartbeats, and acknowledgements of them, that arrived as tables; they precede the messages. */
-  readonly tables: HeardTables;
+  readonly tables: ReceivedTables;
   /** All other messages, in the order of encoding. */
   readonly messages: readonly Envelope[];
   /** In the order of encoding. A frame has either these or messages. */
@@ -74,12 +74,12 @@ export interface IncomingFrame {
 }
 
 /** Undefined: no such table arrived, or it could not be reconstructed. */
-export interface HeardTables {
+export interface ReceivedTables {
   readonly beats?: TakenTable<Beat> | undefined;
   readonly answers?: TakenTable<BeatAck> | undefined;
 }
 
-const NO_TABLES: HeardTables = {};
+const NO_TABLES: ReceivedTables = {};
 const NO_MESSAGES: readonly Envelope[] = [];
 const NO_FORWARDS: readonly ForwardItem[] = [];
 
@@ -384,7 +384,7 @@ function malformed(words: string): Result<never, FrameFault> {
   return failure({ kind: 'malformed', words });
 }
 
-function take({ held, beats, answers }: Content, peer: Correspondent): HeardTables {
+function take({ held, beats, answers }: Content, peer: Correspondent): ReceivedTables {
   if (held !== undefined) {
     peer.beats.confirm(held.beats);
     peer.answers.confirm(held.answers);

@@ -13,7 +13,7 @@ import type { Envelope } from './envelope.ts';
 import type { ForwardItem } from './forward.ts';
 import type { Lane, Peer, PeerLinks } from './links.ts';
 import type { FrameFault, PeerObserver } from './observer.ts';
-import type { HeardTables, OutgoingFrame, PeerCodec } from './peer-codec.ts';
+import type { OutgoingFrame, PeerCodec, ReceivedTables } from './peer-codec.ts';
 import type { Peers } from './peers.ts';
 import type { NodeId, NodePlace } from './place.ts';
 import type { Refrains } from './refrain.ts';
@@ -24,7 +24,7 @@ export type Unheard = 'removed' | 'stranger';
 
 /** The core, which receives the messages. Each method returns why it ignored a part, if it did. */
 export interface PeerReceiver {
-  receive(from: NodeId, messages: readonly Envelope[], tables: HeardTables): Unheard | undefined;
+  receive(from: NodeId, messages: readonly Envelope[], tables: ReceivedTables): Unheard | undefined;
   forwarded(from: NodeId, items: readonly ForwardItem[]): Unheard | undefined;
   receiveLetter(from: NodeId, letter: SnapshotLetter): Unheard | undefined;
   /** Undefined while there is room for entries of other nodes; otherwise resolves when there is. */

@@ -40,7 +40,7 @@ const TOLD_MS = 1000;
 interface Journey {
   /** No earlier check: an attempt to transfer its leadership delays its writes. */
   restsUntilMs: number;
-  handOvers: number;
+  transfers: number;
   /** Time at which this node became its leader. */
   readonly since: number;
   /** The placement for which the group has repeated its report. */
@@ -74,7 +74,7 @@ export class MembershipDriver {
     if (!this.#isOpen || !group.leads || this.#journeys.has(group)) return;
     if (this.#ports.wanted(group.id) === undefined) return;
     const since = this.#ports.freshness.now();
-    this.#journeys.set(group, { restsUntilMs: 0, handOvers: 0, since, proven: undefined });
+    this.#journeys.set(group, { restsUntilMs: 0, transfers: 0, since, proven: undefined });
   }
 
   forget(group: Group): void {
@@ -118,7 +118,7 @@ export class MembershipDriver {
     const isFresh = next.kind === 'wait' || group.id === CATALOG_GROUP || this.#ports.freshness.isSince(journey.since);
     if (!isFresh) return true;
     if (next.kind === 'change') this.#ports.step(group, { kind: 'change-membership', target: next.target });
-    else if (next.kind === 'hand-over') this.#handOver(group, next, journey, nowMs);
+    else if (next.kind === 'transfer') this.#transfer(group, next, journey, nowMs);
     return true;
   }
 
@@ -137,15 +137,15 @@ export class MembershipDriver {
   }
 
   /** A different target each time, because one of them may be unable to win. */
-  #handOver(
+  #transfer(
     group: Group,
-    { to }: MembershipStep & { readonly kind: 'hand-over' },
+    { to }: MembershipStep & { readonly kind: 'transfer' },
     journey: Journey,
     nowMs: number,
   ): void {
-    const successor = to[journey.handOvers % to.length];
+    const successor = to[journey.transfers % to.length];
     assert(successor !== undefined, 'There is a transfer target', group.id);
-    journey.handOvers += 1;
+    journey.transfers += 1;
     journey.restsUntilMs = nowMs + 2 * this.#ports.limits.electionWindowMs;
     this.#ports.step(group, { kind: 'transfer-leadership', to: successor });
   }

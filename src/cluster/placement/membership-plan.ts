@@ -30,7 +30,7 @@ export type MembershipStep =
   | { readonly kind: 'wait'; readonly for: readonly ReplicaId[] }
   | { readonly kind: 'change'; readonly target: Target }
   /** To one of these. */
-  | { readonly kind: 'hand-over'; readonly to: readonly ReplicaId[] };
+  | { readonly kind: 'transfer'; readonly to: readonly ReplicaId[] };
 
 export function planMembership(view: MembershipView, target: Target): MembershipStep {
   const { self, membership, isBusy } = view;
@@ -48,7 +48,7 @@ export function planMembership(view: MembershipView, target: Target): Membership
   if (unready.length > 0) return waitFor(unready);
   if (target.voters.includes(self)) return change(view, target);
   const successors = target.voters.filter((each) => voters.includes(each) && standingOf(view, each) === 'ready');
-  if (successors.length > 0) return { kind: 'hand-over', to: successors };
+  if (successors.length > 0) return { kind: 'transfer', to: successors };
   const learners = target.learners.filter((learner) => learner !== self);
   return change(view, { voters: [...target.voters, self], learners });
 }

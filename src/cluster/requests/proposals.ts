@@ -120,7 +120,7 @@ export class Intake {
 
   /** Proposes requests that waited for the group to become ready. */
   release(group: Group): void {
-    if (group.isHandingOver) return;
+    if (group.isTransferring) return;
     const admitted: Proposal[] = [];
     for (const { proposal } of group.proposals.takeWaiting()) {
       const fault = this.#diskAllows(neededFor(proposal));
@@ -157,7 +157,7 @@ export class Intake {
     const offer = admitted.get(group);
     const error = refusal ?? this.#pressure(group, proposal, offer?.bytes);
     if (error !== undefined) return this.#refuse(proposal, error);
-    if (!group.isReady || group.isHandingOver) return this.#wait(group, waiting);
+    if (!group.isReady || group.isTransferring) return this.#wait(group, waiting);
     const { length } = proposal.payload;
     this.#ports.memory.taken.bytes += length;
     if (offer === undefined) admitted.set(group, { proposals: [proposal], bytes: length });
@@ -230,7 +230,7 @@ export class Intake {
       return backlogFull(group.title, commit - applied, group.backlog.bytes);
     }
     const waiting = group.proposals.waitingBytes + payload.length;
-    if ((!group.isReady || group.isHandingOver) && waiting > limits.waitingBytesMax) {
+    if ((!group.isReady || group.isTransferring) && waiting > limits.waitingBytesMax) {
       return waitingFull(group.title, limits.waitingBytesMax);
     }
     // Without the catalog nothing could be deleted, and no replica moved.

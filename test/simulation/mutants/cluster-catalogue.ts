@@ -151,9 +151,9 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'leads-without-a-disk',
-    file: 'src/cluster/core/stalled-log.ts',
-    find: '    if (isGap || nowMs < this.#restsUntilMs) return;\n',
-    replace: '    if (isGap || nowMs >= 0) return;\n',
+    file: 'src/cluster/core/unfit-leader.ts',
+    find: '    if (isStalled && isGap) return;\n',
+    replace: '    if (isStalled) return;\n',
     breaks: 'a leader whose disk stands still leads on, and answers nobody',
     anchor: 'hashicorp/raft #503',
     run: { nodes: 3 },

@@ -4,7 +4,7 @@
 import type { Crc32, NodeId } from '#base';
 import type { Envelope, ForwardItem, OutgoingFrame, Peers, SnapshotLetter } from '#cluster';
 import { laneOf } from '../../../src/cluster/peer/links.ts';
-import { type HeardTables, PeerCodec } from '../../../src/cluster/peer/peer-codec.ts';
+import { PeerCodec, type ReceivedTables } from '../../../src/cluster/peer/peer-codec.ts';
 import { type NodePlace, toStoreId } from '../../../src/cluster/peer/place.ts';
 import type { Refrains } from '../../../src/cluster/peer/refrain.ts';
 import type { Draw } from '../log-model.ts';
@@ -18,7 +18,7 @@ export interface NetworkPorts {
 
 /** Receiver of messages: a core. */
 export interface Receiver {
-  receive(from: NodeId, messages: readonly Envelope[], tables: HeardTables): void;
+  receive(from: NodeId, messages: readonly Envelope[], tables: ReceivedTables): void;
   forwarded(from: NodeId, items: readonly ForwardItem[]): void;
   receiveLetter(from: NodeId, letter: SnapshotLetter): void;
   unreachable(node: NodeId): void;

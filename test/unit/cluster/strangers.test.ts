@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { CATALOG_GROUP, type GroupId, replicaOf, toGroupId, toLogIndex, toNodeId, toTerm } from '#base';
 import type { Envelope } from '#cluster';
 import type { Message } from '#raft';
-import { HeardRows } from '../../../src/cluster/group/heard-rows.ts';
+import { ReceivedTable } from '../../../src/cluster/group/received-table.ts';
 import { startTrio, type WorldNode } from '../../support/cluster/replica-world.ts';
 
 const STRANGER = toNodeId(77);
@@ -54,7 +54,7 @@ it('a node that the catalog does not name cannot send a snapshot of a database',
 });
 
 it('the first table from a node counts with all of its rows, even when it is a delta', () => {
-  const heard = new HeardRows();
+  const heard = new ReceivedTable();
   const row = (group: number): Envelope => ({
     group: toGroupId(group),
     from: replicaOf(STRANGER),

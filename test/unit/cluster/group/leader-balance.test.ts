@@ -141,7 +141,7 @@ describe('the balance of a node that leads thousands of databases', () => {
     expect(handedOver).toEqual([]);
     for (let look = 1; look <= 3; look += 1) {
       balance.drive(LIMITS.leaderRestMs + look * LIMITS.leaderLookMs);
-      expect(handedOver).toEqual(misplaced.slice(0, look * LIMITS.idleHandOvers));
+      expect(handedOver).toEqual(misplaced.slice(0, look * LIMITS.idleTransfersMax));
     }
   });
 });

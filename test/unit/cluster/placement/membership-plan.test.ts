@@ -38,7 +38,7 @@ function fault({ self, membership, standings }: MembershipView, target: Target):
   const standing = (id: ReplicaId): Standing => (id === self ? 'ready' : (standings.get(id) ?? 'silent'));
   if (next.kind === 'done') return isAt(membership, target) ? undefined : 'it is not there';
   if (next.kind === 'wait') return next.for.length > 0 ? undefined : 'it waits for nobody';
-  if (next.kind === 'hand-over') {
+  if (next.kind === 'transfer') {
     const isRight = next.to.every(
       (id) => target.voters.includes(id) && now.voters.includes(id) && standing(id) === 'ready',
     );
@@ -63,7 +63,7 @@ function walk(from: Target, first: ReplicaId, target: Target): number | string {
   for (let length = 0; length < 10; length += 1) {
     const next = planMembership({ self, membership, isBusy: false, standings: EVERYBODY }, target);
     if (next.kind === 'done') return length;
-    if (next.kind === 'hand-over') self = next.to[length % next.to.length] ?? self;
+    if (next.kind === 'transfer') self = next.to[length % next.to.length] ?? self;
     if (next.kind === 'change') membership = membershipOf(next.target.voters, next.target.learners);
     if (next.kind === 'wait' || !isVoter(membership.voters, self)) break;
   }
@@ -105,7 +105,7 @@ describe('the plan for a membership (C13)', () => {
     ['names the replica that it waits for', [1, 2, 4], {}, { kind: 'wait', for: [4] }],
     ['keeps its quorum', [1, 2], { 3: 'ready' }, { kind: 'wait', for: [2] }],
     ['drops a silent voter', [1, 2], { 2: 'ready' }, { kind: 'change', target: { voters: [1, 2], learners: [] } }],
-    ['hands over before the leader leaves', [2, 3], { 2: 'ready', 3: 'behind' }, { kind: 'hand-over', to: [2] }],
+    ['hands over before the leader leaves', [2, 3], { 2: 'ready', 3: 'behind' }, { kind: 'transfer', to: [2] }],
   ])('%s', (_name, wanted, known, next) => {
     const target = { voters: wanted.map(toReplicaId), learners: [] };
     const voters = IDS.slice(0, 3);

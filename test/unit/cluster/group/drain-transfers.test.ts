@@ -56,8 +56,8 @@ describe('a node that leaves (C33)', () => {
     const { world, groups, leader, handOvers } = await started();
     world.network.isHeld = (_from, _to, { message }) => message.kind === 'timeout-now';
     const left = watch(leader.front.leave(LONG_MS));
-    await world.pass(LIMITS.heirWaitMs / 2);
-    expect([handOvers(), left.end]).toEqual([LIMITS.handOversMax, undefined]);
+    await world.pass(LIMITS.transferWaitMs / 2);
+    expect([handOvers(), left.end]).toEqual([LIMITS.transfersMax, undefined]);
     world.network.isHeld = () => false;
     await world.until(() => left.end === 'answered', 'nothing left', 2_000);
     expect(groups.filter((group) => leader.leads(group))).toEqual([]);
@@ -76,14 +76,14 @@ describe('a node that leaves (C33)', () => {
 
   it('gives a slow transfer target more time, and then transfers to another node', async () => {
     const { world, groups, leader, others, handOvers } = await started(6);
-    const [deaf, heir] = others;
+    const [deaf, target] = others;
     world.network.isHeld = (_from, to, { message }) => to === deaf.node && message.kind === 'timeout-now';
     const left = watch(leader.front.leave(LONG_MS));
-    await world.pass(2 * LIMITS.heirWaitMs);
+    await world.pass(2 * LIMITS.transferWaitMs);
     const asked = handOvers();
     expect(groups.filter((group) => leader.leads(group))).not.toEqual([]);
-    await world.until(() => left.end === 'answered', 'nothing left', 2 * LIMITS.heirWaitMs);
-    await world.until(() => groups.every((group) => heir.leads(group)), 'the other leader', 500);
+    await world.until(() => left.end === 'answered', 'nothing left', 2 * LIMITS.transferWaitMs);
+    await world.until(() => groups.every((group) => target.leads(group)), 'the other leader', 500);
     // The catalog is one of them.
     expect([asked, handOvers() > asked]).toEqual([groups.length + 1, true]);
     expect(world.failures).toEqual([]);
@@ -96,9 +96,13 @@ describe('a node that leaves (C33)', () => {
     await world.pass(100);
     const written = watch(leader.transact(groups[0], 'meanwhile'));
     const sinceMs = world.nowMs;
-    await world.until(() => written.end === 'answered', 'the write', LIMITS.electionWindowMs + 4 * LIMITS.heirWaitMs);
+    await world.until(
+      () => written.end === 'answered',
+      'the write',
+      LIMITS.electionWindowMs + 4 * LIMITS.transferWaitMs,
+    );
     expect(leader.leads(groups[0])).toBe(true);
-    await world.until(() => left.end === 'answered', 'the end of the attempt', LIMITS.handOverMs);
+    await world.until(() => left.end === 'answered', 'the end of the attempt', LIMITS.transfersIdleMs);
     expect(world.nowMs - sinceMs).toBeLessThan(LONG_MS);
     expect(leader.front.unfinished).toEqual({ leads: 2, requests: 0 });
     expect(world.failures).toEqual([]);

@@ -32,7 +32,7 @@ export interface RowsToGive {
   readonly unchanged: readonly Envelope[];
 }
 
-export class HeardRows<Group extends Sleeper> implements Recurrence {
+export class ReceivedTable<Group extends Sleeper> implements Recurrence {
   /** Rows without a resting group. */
   readonly #awake = new Set<GroupId>();
   readonly #resting = new Map<GroupId, Group>();

@@ -11,8 +11,8 @@
  * elections of all of them would take as long as the slowest; so the other groups stay led here and accept writes until
  * it is their turn.
  *
- *   C33  A draining node has at most `handOversMax` transfers in progress. When a target does not become leader within
- *        `heirWaitMs`, or three times that if it answers and campaigns, the next target is tried; when none succeeds,
+ *   C33  A draining node has at most `transfersMax` transfers in progress. When a target does not become leader within
+ *        `transferWaitMs`, or three times that if it answers and campaigns, the next target is tried; when none succeeds,
  *        the group stays led here for an election window.
  */
 import { CATALOG_GROUP, type NodeId, nodeOf, type ReplicaId } from '#base';
@@ -21,8 +21,8 @@ import type { CoreLimits } from '../limits.ts';
 import type { Group } from './group.ts';
 import { inTurn } from './leader-balance.ts';
 
-export interface HandOverPorts {
-  readonly limits: Pick<CoreLimits, 'electionWindowMs' | 'handOverMs' | 'handOversMax' | 'heirWaitMs'>;
+export interface DrainTransfersPorts {
+  readonly limits: Pick<CoreLimits, 'electionWindowMs' | 'transfersIdleMs' | 'transfersMax' | 'transferWaitMs'>;
   readonly monotonicMs: () => number;
   /** Returns whether a node drains, too, so that it would have to transfer the leadership again. */
   readonly isLeaving: (node: NodeId) => boolean;
@@ -44,8 +44,8 @@ const LOOKS = 256;
 /** Granularity of the lag of a target: entries in flight make no difference. */
 const LACKS = 64;
 
-export class HandOver {
-  readonly #ports: HandOverPorts;
+export class DrainTransfers {
+  readonly #ports: DrainTransfersPorts;
   /** Leaderships that other nodes could take, with the earliest time of their transfer. The next one is first. */
   readonly #waiting = new Map<Group, number>();
   readonly #moving = new Map<Group, Moving>();
@@ -61,7 +61,7 @@ export class HandOver {
   /** Time since which all possible targets drain; undefined: there is another one. */
   #stuckSinceMs: number | undefined;
 
-  constructor(ports: HandOverPorts) {
+  constructor(ports: DrainTransfersPorts) {
     this.#ports = ports;
   }
 
@@ -74,9 +74,9 @@ export class HandOver {
 
   /** Returns whether waiting is useless: no leadership was taken for long, or all targets drain. */
   isInVain(nowMs: number): boolean {
-    const { handOverMs, heirWaitMs } = this.#ports.limits;
-    const isStuck = this.#stuckSinceMs !== undefined && nowMs >= this.#stuckSinceMs + heirWaitMs;
-    return isStuck || nowMs >= this.#movedMs + handOverMs;
+    const { transfersIdleMs, transferWaitMs } = this.#ports.limits;
+    const isStuck = this.#stuckSinceMs !== undefined && nowMs >= this.#stuckSinceMs + transferWaitMs;
+    return isStuck || nowMs >= this.#movedMs + transfersIdleMs;
   }
 
   /** Starts transferring these leaderships and all later ones. */
@@ -134,10 +134,10 @@ export class HandOver {
   /** Checks for transfers that have timed out. */
   tick(nowMs: number): void {
     if (!this.#isBegun) return;
-    const { heirWaitMs } = this.#ports.limits;
+    const { transferWaitMs } = this.#ports.limits;
     for (const [group, moving] of this.#moving) {
       const times = this.#isCampaigning(group, moving) ? CAMPAIGNING_TIMES : 1;
-      if (nowMs < moving.sinceMs + times * heirWaitMs) continue;
+      if (nowMs < moving.sinceMs + times * transferWaitMs) continue;
       // The target may have lost the election, or have stopped; the other members then elect a leader.
       if (!group.leads) this.#moving.delete(group);
       else this.#tryNext(group, moving, nowMs);
@@ -146,7 +146,7 @@ export class HandOver {
   }
 
   get #hasRoom(): boolean {
-    return this.#moving.size < this.#ports.limits.handOversMax;
+    return this.#moving.size < this.#ports.limits.transfersMax;
   }
 
   #add(group: Group): void {
@@ -172,7 +172,7 @@ export class HandOver {
       if (looks === 0 || !this.#hasRoom) break;
       looks -= 1;
       this.#waiting.delete(group);
-      const [to] = this.#heirsOf(group, nowMs);
+      const [to] = this.#targetsOf(group, nowMs);
       isHopeful ||= this.#hasStaying(group);
       if (to === undefined || nowMs < notBeforeMs) this.#waiting.set(group, notBeforeMs);
       else this.#ask(group, to, { nowMs, asked: new Set() });
@@ -189,7 +189,7 @@ export class HandOver {
   }
 
   #tryNext(group: Group, { asked }: Moving, nowMs: number): void {
-    const next = this.#heirsOf(group, nowMs).find((heir) => !asked.has(heir));
+    const next = this.#targetsOf(group, nowMs).find((target) => !asked.has(target));
     if (next !== undefined) this.#ask(group, next, { nowMs, asked });
   }
 
@@ -212,7 +212,7 @@ export class HandOver {
    * Possible targets, the best first: among those with the smallest lag, a different one for each group. Draining nodes
    * come last, because they may reach nodes that this one does not.
    */
-  #heirsOf(group: Group, nowMs: number): readonly ReplicaId[] {
+  #targetsOf(group: Group, nowMs: number): readonly ReplicaId[] {
     const { raft, self, id } = group;
     const { role, log, membership } = raft;
     if (role.kind !== 'leader') return [];
@@ -220,16 +220,16 @@ export class HandOver {
     // Two heartbeats: a node that stopped a moment ago is not chosen, because the group would have no leader until that
     // is detected.
     const sinceMs = nowMs - limits.electionWindowMs / 2;
-    const heirs: { readonly heir: ReplicaId; readonly rank: number }[] = [];
+    const targets: { readonly target: ReplicaId; readonly rank: number }[] = [];
     const others = members(membership.voters).filter((voter) => voter !== self);
-    for (const heir of inTurn(others, id)) {
-      const peer = role.peers.get(heir);
-      const isLast = isLeaving(nodeOf(heir));
+    for (const target of inTurn(others, id)) {
+      const peer = role.peers.get(target);
+      const isLast = isLeaving(nodeOf(target));
       if (peer === undefined || !isThere(peer, sinceMs) || (isLast && this.#given.has(group))) continue;
       const lacks = Math.floor((lastId(log).index - peer.progress.match) / LACKS);
-      heirs.push({ heir, rank: isLast ? Number.MAX_SAFE_INTEGER : lacks });
+      targets.push({ target, rank: isLast ? Number.MAX_SAFE_INTEGER : lacks });
     }
-    return heirs.toSorted((one, other) => one.rank - other.rank).map(({ heir }) => heir);
+    return targets.toSorted((one, other) => one.rank - other.rank).map(({ target }) => target);
   }
 }
 

@@ -1,0 +1,84 @@
+/**
+ * Transfers leaderships while this node is unfit to lead: the disk of its log hangs, or it refuses writes because of its
+ * disk or its clock.
+ *
+ * Heartbeats need no disk, so a leader with a hanging disk would stay leader forever without committing. And a leader
+ * refuses writes that its own disk cannot take, for all clients of the cluster; a follower accepts entries of a leader
+ * with more space (C37). So leadership here blocks writes, and elsewhere it does not. It stays only where the other
+ * voters have no quorum, or are as unfit.
+ *
+ *   C29  When an append to the log is not durable after an election window, this node transfers the leadership of each
+ *        group that the other voters can lead without it, every two windows, to a different voter each time.
+ *   C38  While this node refuses writes because of its disk, it does the same, to voters whose disks are open as far as
+ *        they report. Other nodes transfer no leaderships to it meanwhile.
+ */
+import { type NodeId, nodeOf, type ReplicaId } from '#base';
+import { everybody, type Input, standingOf, tally } from '#raft';
+import type { Group } from '../group/group.ts';
+import type { CoreLimits } from '../limits.ts';
+import type { LogFeed } from './log-feed.ts';
+
+/** After such a gap between two checks this thread was suspended, and pending answers of the log are handled first. */
+const GAP_MS = 250;
+
+export interface UnfitLeaderPorts {
+  readonly limits: Pick<CoreLimits, 'electionWindowMs'>;
+  readonly feed: Pick<LogFeed, 'waitsSinceMs'>;
+  readonly refusesWrites: () => boolean;
+  /** The groups that this node leads. */
+  readonly led: () => Iterable<Group>;
+  /** Returns whether a node drains. */
+  readonly isLeaving: (node: NodeId) => boolean;
+  /** Returns whether a node drains, or refuses writes, too. */
+  readonly isUnfit: (node: NodeId) => boolean;
+  readonly step: (group: Group, input: Input) => void;
+}
+
+export class UnfitLeader {
+  readonly #ports: UnfitLeaderPorts;
+  #lookedMs = 0;
+  /** Per group, the time and number of the last transfers since this node is unfit. */
+  readonly #attempts = new Map<Group, { readonly atMs: number; readonly count: number }>();
+
+  constructor(ports: UnfitLeaderPorts) {
+    this.#ports = ports;
+  }
+
+  forget(group: Group): void {
+    this.#attempts.delete(group);
+  }
+
+  /** Checks whether this node is unfit, and which nodes could lead instead. */
+  drive(nowMs: number): void {
+    const { limits, led, refusesWrites, isLeaving, isUnfit, step } = this.#ports;
+    const isGap = nowMs - this.#lookedMs > GAP_MS;
+    this.#lookedMs = nowMs;
+    const isStalled = this.#isStalled(nowMs);
+    if (!isStalled && !refusesWrites()) return this.#attempts.clear();
+    if (isStalled && isGap) return;
+    const isExcluded = isStalled ? isLeaving : isUnfit;
+    for (const group of led()) {
+      const { atMs, count } = this.#attempts.get(group) ?? { atMs: Number.NEGATIVE_INFINITY, count: 0 };
+      if (nowMs < atMs + 2 * limits.electionWindowMs) continue;
+      const targets = targetsOf(group, nowMs).filter((target) => !isExcluded(nodeOf(target)));
+      const to = targets[count % Math.max(1, targets.length)];
+      if (to === undefined) continue;
+      this.#attempts.set(group, { atMs: nowMs, count: count + 1 });
+      step(group, { kind: 'transfer-leadership', to });
+    }
+  }
+
+  #isStalled(nowMs: number): boolean {
+    const sinceMs = this.#ports.feed.waitsSinceMs;
+    return sinceMs !== undefined && nowMs - sinceMs >= this.#ports.limits.electionWindowMs;
+  }
+}
+
+/** Other voters that are ready to lead a group of this node; none when they are too few without it. */
+function targetsOf({ raft, self, leads, isAlone }: Group, nowMs: number): readonly ReplicaId[] {
+  if (!leads || isAlone) return [];
+  const { voters } = raft.membership;
+  const isReady = (voter: ReplicaId): boolean => voter !== self && standingOf(raft, voter, nowMs) === 'ready';
+  if (tally(voters, isReady) !== 'won') return [];
+  return everybody(raft.membership).filter((member) => voters.incoming.includes(member) && isReady(member));
+}
