@@ -1,5 +1,6 @@
 /**
- * A candidate: requests votes in a term of its own.
+ * A replica that tries to become leader: a pre-candidate asks whether a quorum would vote for it, and then a candidate
+ * requests votes in a term of its own.
  *
  *   campaign --> term + 1, vote for itself --> persist --> its own vote counts, the others are asked --> quorum -->
  *   leader
@@ -11,55 +12,57 @@
  */
 import { unreachable } from '#base';
 import { follow } from './become-follower.ts';
-import { preCampaign } from './campaign.ts';
-import { believe, ignoreCompletion } from './durability.ts';
-import type { Persisted, RoleInput } from './input.ts';
+import { askForPreVotes, campaign, preCampaign } from './campaign.ts';
+import { acknowledge, believe, ignoreCompletion } from './durability.ts';
+import type { Persisted, ReplicaInput } from './input.ts';
 import { lead } from './leading.ts';
 import { lastId } from './log.ts';
-import type { VoteReply } from './message.ts';
+import type { PreVoteReply, VoteReply } from './message.ts';
 import { type ReplicaId, tally } from './quorum.ts';
-import { ignoreCampaign, refuseAsNotLeader, refuseProposals, refuseRead } from './refusals.ts';
-import type { Candidate } from './role.ts';
+import { ignoreCampaign, refuseRead } from './refusals.ts';
+import type { Candidate, PreCandidate } from './role.ts';
 import { andThen, armElection, askVoters, commitId, type RaftState, type Step, unchanged } from './state.ts';
 import { isDue } from './timers.ts';
 
-export function stepCandidate(state: RaftState, role: Candidate, input: RoleInput, nowMs: number): Step {
+export function stepCandidate(
+  state: RaftState,
+  role: PreCandidate | Candidate,
+  input: ReplicaInput,
+  nowMs: number,
+): Step {
   switch (input.kind) {
     case 'tick':
       return isDue(state.timers, 'election', nowMs) ? tryAgain(state, role, nowMs) : unchanged(state);
     case 'campaign':
-      return ignoreCampaign(state, 'campaigning');
+      if (role.kind === 'candidate') return ignoreCampaign(state, 'campaigning');
+      // Replicas with a live leader ignored the request. The deadline stays: it asks again then in any case.
+      return { state, effects: askForPreVotes(state) };
     case 'forget-leader':
       return unchanged(state);
-    case 'propose':
-      return refuseProposals(state, { kind: 'not-leader', leader: undefined });
     case 'read':
       return refuseRead(state, input.id, { kind: 'not-leader', leader: undefined });
     case 'persisted':
-      return countOwnVote(state, role, input, nowMs);
-    case 'change-membership':
-    case 'transfer-leadership':
-    case 'entries-loaded':
-    case 'snapshot-sent':
-    case 'unreachable':
-      return refuseAsNotLeader(state, input, undefined);
+      return role.kind === 'candidate' ? countOwnVote(state, role, input, nowMs) : acknowledge(state, input);
     default:
       return unreachable(input);
   }
 }
 
-/** Counts a vote: a quorum makes it leader; when it cannot win it waits for its next deadline. */
+/**
+ * Counts an answer. With a quorum a pre-candidate campaigns, and a candidate leads; when it cannot win it waits for its
+ * next deadline.
+ */
 export function countVote(
   state: RaftState,
-  role: Candidate,
-  { from, reply }: { readonly from: ReplicaId; readonly reply: VoteReply },
+  role: PreCandidate | Candidate,
+  { from, reply }: { readonly from: ReplicaId; readonly reply: PreVoteReply | VoteReply },
   nowMs: number,
 ): Step {
   const votes = new Map(role.votes).set(from, reply.isGranted);
   const counted: RaftState = { ...state, role: { ...role, votes } };
   switch (tally(state.membership.voters, (voter) => votes.get(voter))) {
     case 'won':
-      return lead(counted, nowMs);
+      return role.kind === 'candidate' ? lead(counted, nowMs) : campaign(counted, nowMs, false);
     case 'lost':
       return follow(counted, undefined, nowMs);
     case 'pending':
@@ -71,7 +74,7 @@ export function countVote(
  * Starts another attempt, unless its own vote is not on disk yet: a new term would invalidate the completion of that
  * write (R6), and a disk slower than the election window would prevent every election.
  */
-function tryAgain(state: RaftState, role: Candidate, nowMs: number): Step {
+function tryAgain(state: RaftState, role: PreCandidate | Candidate, nowMs: number): Step {
   return role.votes.has(state.config.self) ? preCampaign(state, nowMs) : unchanged(armElection(state, nowMs));
 }
 

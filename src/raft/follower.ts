@@ -7,13 +7,12 @@ import { preCampaign } from './campaign.ts';
 import { acknowledge } from './durability.ts';
 import { askLeader, giveUpReads } from './follower-reads.ts';
 import { acknowledgeAppends } from './following.ts';
-import type { RoleInput } from './input.ts';
-import { refuseAsNotLeader, refuseProposals } from './refusals.ts';
+import type { ReplicaInput } from './input.ts';
 import type { Follower } from './role.ts';
 import { andThen, type RaftState, type Step, unchanged } from './state.ts';
 import { disarm, isDue } from './timers.ts';
 
-export function stepFollower(state: RaftState, role: Follower, input: RoleInput, nowMs: number): Step {
+export function stepFollower(state: RaftState, role: Follower, input: ReplicaInput, nowMs: number): Step {
   switch (input.kind) {
     case 'tick':
       return tick(state, role, nowMs);
@@ -21,18 +20,10 @@ export function stepFollower(state: RaftState, role: Follower, input: RoleInput,
       return preCampaign(state, nowMs);
     case 'forget-leader':
       return forgetLeader(state, role);
-    case 'propose':
-      return refuseProposals(state, { kind: 'not-leader', leader: role.leader });
     case 'read':
       return askLeader(state, role, input.id, nowMs);
     case 'persisted':
       return andThen(acknowledge(state, input), acknowledgeAppends);
-    case 'change-membership':
-    case 'transfer-leadership':
-    case 'entries-loaded':
-    case 'snapshot-sent':
-    case 'unreachable':
-      return refuseAsNotLeader(state, input, role.leader);
     default:
       return unreachable(input);
   }

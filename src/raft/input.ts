@@ -59,6 +59,8 @@ export interface SnapshotSent {
 
 /** Inputs that only a leader handles; every other role refuses or ignores them. */
 export type LeaderInput =
+  /** Append entries with these payloads, in order. Payloads are not empty: an empty one is the leader's no-op. */
+  | { readonly kind: 'propose'; readonly payloads: readonly Uint8Array[] }
   | ChangeMembership
   | TransferLeadership
   | EntriesLoaded
@@ -78,8 +80,6 @@ export type Input =
   | { readonly kind: 'diverge' }
   /** The leader knows that this replica had acknowledged all entries up to this one, which it lacks. */
   | { readonly kind: 'owe'; readonly acknowledged: EntryId }
-  /** Append entries with these payloads, in order. Payloads are not empty: an empty one is the leader's no-op. */
-  | { readonly kind: 'propose'; readonly payloads: readonly Uint8Array[] }
   | Persisted
   /**
    * All entries up to this index, all emitted by `apply` effects, have been applied. `retainedBytesMax` lowers the
@@ -97,5 +97,8 @@ export type RoleInput = Exclude<
   Input,
   { readonly kind: 'receive' | 'diverge' | 'owe' | 'applied' | 'snapshot-installed' }
 >;
+
+/** Inputs that every role handles in its own way. */
+export type ReplicaInput = Exclude<RoleInput, LeaderInput>;
 
 export type InputKind = Input['kind'];

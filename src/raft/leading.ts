@@ -119,12 +119,12 @@ function adoptMembership(state: RaftState, nowMs: number): Step {
 function giveWay(state: RaftState, nowMs: number): Step {
   const { peers } = leaderOf(state);
   const { term } = state.hardState;
-  let heir: ReplicaId | undefined;
+  let target: ReplicaId | undefined;
   for (const [id, { progress }] of peers) {
-    const most = heir === undefined ? state.commit - 1 : (peers.get(heir)?.progress.match ?? 0);
-    if (isVoter(state.membership.voters, id) && progress.match > most) heir = id;
+    const most = target === undefined ? state.commit - 1 : (peers.get(target)?.progress.match ?? 0);
+    if (isVoter(state.membership.voters, id) && progress.match > most) target = id;
   }
-  const told: readonly Effect[] = heir === undefined ? [] : [send(heir, { kind: 'timeout-now', term })];
+  const told: readonly Effect[] = target === undefined ? [] : [send(target, { kind: 'timeout-now', term })];
   return andThen({ state, effects: told }, (left) => follow(left, undefined, nowMs));
 }
 

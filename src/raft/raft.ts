@@ -2,7 +2,6 @@
  * `step`: computes the next state and the effects of one input. It is synchronous, total over inputs and roles, and the
  * only function that changes a state.
  */
-import { unreachable } from '#base';
 import { diverge, owe } from './become-follower.ts';
 import { stepCandidate } from './candidate.ts';
 import { settleMembership } from './commit.ts';
@@ -11,8 +10,8 @@ import { stepFollower } from './follower.ts';
 import { snapshotInstalled } from './following.ts';
 import type { Input, RoleInput } from './input.ts';
 import { stepLeader } from './leader.ts';
-import { stepPreCandidate } from './pre-candidate.ts';
 import { receive } from './receive.ts';
+import { refuseAsNotLeader } from './refusals.ts';
 import { andThen, type RaftState, type Step } from './state.ts';
 
 /** Handles an input. `nowMs` is the caller's monotonic clock in milliseconds; it never decreases between steps. */
@@ -34,16 +33,17 @@ function stepAny(state: RaftState, input: Input, nowMs: number): Step {
 
 function stepRole(state: RaftState, input: RoleInput, nowMs: number): Step {
   const { role } = state;
-  switch (role.kind) {
-    case 'follower':
-      return stepFollower(state, role, input, nowMs);
-    case 'pre-candidate':
-      return stepPreCandidate(state, input, nowMs);
-    case 'candidate':
-      return stepCandidate(state, role, input, nowMs);
-    case 'leader':
-      return stepLeader(state, role, input, nowMs);
+  if (role.kind === 'leader') return stepLeader(state, role, input, nowMs);
+  switch (input.kind) {
+    case 'tick':
+    case 'campaign':
+    case 'forget-leader':
+    case 'read':
+    case 'persisted':
+      return role.kind === 'follower'
+        ? stepFollower(state, role, input, nowMs)
+        : stepCandidate(state, role, input, nowMs);
     default:
-      return unreachable(role);
+      return refuseAsNotLeader(state, input, role.kind === 'follower' ? role.leader : undefined);
   }
 }

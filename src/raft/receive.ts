@@ -13,7 +13,6 @@ import { learnCommitId } from './commit.ts';
 import { hearLeader } from './following.ts';
 import { hearFollower } from './leader.ts';
 import { isFromLeader, type Message } from './message.ts';
-import { countPreVote } from './pre-candidate.ts';
 import type { ReplicaId } from './quorum.ts';
 import { andThen, type RaftState, type Step, send, unchanged } from './state.ts';
 import { answerPreVote, answerVote, disturbs, refuseStale } from './voting.ts';
@@ -61,7 +60,7 @@ function deliver(state: RaftState, from: ReplicaId, message: Message, nowMs: num
     case 'pre-vote-reply':
       return andThen(learnCommitId(state, message.commit, nowMs), (learned) =>
         learned.role.kind === 'pre-candidate'
-          ? countPreVote(learned, learned.role, { from, reply: message }, nowMs)
+          ? countVote(learned, learned.role, { from, reply: message }, nowMs)
           : unchanged(learned),
       );
     case 'vote-reply':

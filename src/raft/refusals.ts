@@ -31,6 +31,8 @@ export function ignoreTransfer(state: RaftState, reason: TransferIgnored): Step 
 /** Refuses inputs for a leader at any other role; completions of an ended leadership are ignored. */
 export function refuseAsNotLeader(state: RaftState, input: LeaderInput, leader: ReplicaId | undefined): Step {
   switch (input.kind) {
+    case 'propose':
+      return refuseProposals(state, { kind: 'not-leader', leader });
     case 'change-membership':
       return refuseMembership(state, { kind: 'not-leader', leader });
     case 'transfer-leadership':
