@@ -19,7 +19,7 @@
  *        applied row for it. When all of it is durable there, the log restarts after it; then it is acknowledged.
  *        Until then the log is unchanged, and a start in between continues from it if it agrees.
  */
-import { CATALOG_GROUP, nodeOf, type ReplicaId, type Term } from '#base';
+import { CATALOG_GROUP, NO_BYTES, nodeOf, type ReplicaId, type Term } from '#base';
 import type { Snapshot } from '#raft';
 import type { DiskLevel } from '#storage';
 import type { PartToInstall } from '../group/backlog.ts';
@@ -41,15 +41,8 @@ interface Incoming {
   readonly transfer: number;
   readonly startedMs: number;
   state: StateImport | undefined;
-  round: number;
-  /** Position at the start of the round. */
-  standing: Uint8Array;
-  /** Number of the next part of the round. */
-  seq: number;
-  /** Bytes received in the round, and in the transfer. */
-  receivedBytes: number;
+  round: Round;
   bytes: number;
-  credit: number;
   /** Checked parts that are not installed yet. */
   parts: PartToInstall[];
   /** Bytes of these, and of parts being installed. */
@@ -62,6 +55,22 @@ interface Incoming {
   beganMs: number | undefined;
   /** End of the pause before the next installation. */
   restsUntilMs: number;
+}
+
+/** The parts since the last loss. */
+interface Round {
+  readonly number: number;
+  /** Position at its start. */
+  readonly standing: Uint8Array;
+  /** Number of the next part. */
+  seq: number;
+  receivedBytes: number;
+  credit: number;
+}
+
+/** Round 0 is before the first. */
+function roundOf(number: number, standing: Uint8Array): Round {
+  return { number, standing, seq: 0, receivedBytes: 0, credit: 0 };
 }
 
 export class SnapshotReceiver {
@@ -144,28 +153,10 @@ export class SnapshotReceiver {
     const nowMs = monotonicMs();
     const before = this.#incoming.get(group);
     if (before !== undefined) this.#drop(before, 'another transfer takes its place');
-    const incoming: Incoming = {
-      group,
-      from,
-      term: content.term,
-      transfer,
-      startedMs: nowMs,
-      state: undefined,
-      round: 0,
-      standing: new Uint8Array(0),
-      seq: 0,
-      receivedBytes: 0,
-      bytes: 0,
-      credit: 0,
-      parts: [],
-      heldBytes: 0,
-      installing: new Set(),
-      hasLast: false,
-      heardMs: nowMs,
-      askedMs: nowMs,
-      beganMs: undefined,
-      restsUntilMs: 0,
-    };
+    const nothing = { parts: [], installing: new Set<CheckedPart>(), bytes: 0, heldBytes: 0, hasLast: false };
+    const times = { startedMs: nowMs, heardMs: nowMs, askedMs: nowMs, beganMs: undefined, restsUntilMs: 0 };
+    const sender = { group, from, transfer, term: content.term };
+    const incoming: Incoming = { ...sender, state: undefined, round: roundOf(0, NO_BYTES), ...nothing, ...times };
     if (content.term < group.raft.hardState.term) return this.#post(incoming, { kind: 'end', reason: 'refused' });
     if (this.#incoming.size >= limits.snapshotsMax || this.#isTooFull(group)) {
       return this.#post(incoming, { kind: 'end', reason: 'busy' });
@@ -180,11 +171,7 @@ export class SnapshotReceiver {
     // Parts of an earlier snapshot must be installed first, because they change the state.
     if (each.state === undefined && !each.group.isQuiescent) return;
     each.state ??= machines.importState(kv, each.group.id, each.group.machine);
-    each.round += 1;
-    each.standing = each.state.resume();
-    each.seq = 0;
-    each.receivedBytes = 0;
-    each.credit = 0;
+    each.round = roundOf(each.round.number + 1, each.state.resume());
     this.#ask(each);
   }
 
@@ -192,18 +179,19 @@ export class SnapshotReceiver {
     if (each.state === undefined) return;
     const { snapshotWindowBytes } = this.#ports.limits;
     each.askedMs = this.#ports.monotonicMs();
-    each.credit = each.receivedBytes + Math.max(0, snapshotWindowBytes - each.heldBytes);
-    const { round, credit, standing } = each;
-    this.#post(each, { kind: 'ask', round, credit, standing });
+    const { round } = each;
+    round.credit = round.receivedBytes + Math.max(0, snapshotWindowBytes - each.heldBytes);
+    this.#post(each, { kind: 'ask', round: round.number, credit: round.credit, standing: round.standing });
   }
 
-  #takePart(each: Incoming, { round, seq, data, last, isLast, members }: SnapshotPart): void {
-    if (round !== each.round || seq < each.seq || each.hasLast) return;
-    if (seq > each.seq) return this.#resume(each);
+  #takePart(each: Incoming, { round: number, seq, data, last, isLast, members }: SnapshotPart): void {
+    const { round } = each;
+    if (number !== round.number || seq < round.seq || each.hasLast) return;
+    if (seq > round.seq) return this.#resume(each);
     const { length } = data;
     each.heardMs = this.#ports.monotonicMs();
-    each.seq += 1;
-    each.receivedBytes += length;
+    round.seq += 1;
+    round.receivedBytes += length;
     each.bytes += length;
     each.hasLast = isLast;
     this.#ports.snapshotObserver.snapshotMoved('received', nodeOf(each.from), length);
@@ -224,7 +212,7 @@ export class SnapshotReceiver {
       return this.#drop(each, undefined);
     }
     const { snapshotWindowBytes } = this.#ports.limits;
-    const room = each.receivedBytes + snapshotWindowBytes - each.heldBytes - each.credit;
+    const room = each.round.receivedBytes + snapshotWindowBytes - each.heldBytes - each.round.credit;
     if (each.state !== undefined && !each.hasLast && room >= snapshotWindowBytes / 4) this.#ask(each);
   }
 

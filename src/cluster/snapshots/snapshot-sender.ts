@@ -11,7 +11,7 @@
  *   C16  A node sends few snapshots at a time, one part of each per turn, and no part that the member has
  *        not requested: the member bounds the data in flight, and only the next parts are in memory here.
  */
-import { Fifo, type GroupId, type LogIndex, type NodeId, nodeOf, type Random, type ReplicaId, type Term } from '#base';
+import { Fifo, type GroupId, type NodeId, nodeOf, type Random, type ReplicaId, type Term } from '#base';
 import type { KvReader } from '#kv';
 import type { Input } from '#raft';
 import type { Group } from '../group/group.ts';
@@ -44,25 +44,29 @@ interface Outgoing {
   readonly term: Term;
   readonly transfer: number;
   readonly startedMs: number;
-  state: StateExport | undefined;
-  /** 0 until the member asks. */
-  round: number;
-  seq: number;
-  sentBytes: number;
-  credit: number;
+  /** Undefined until the member asks. */
+  round: Round | undefined;
   /** Bytes of all rounds. */
   bytes: number;
-  /** A part that was read, and that the link has not accepted yet. */
-  held: StatePart | undefined;
-  hasSentLast: boolean;
-  /** The round for which it reads from the store at the moment. */
-  reading: number | undefined;
-  /** Index at which the last part ends. */
-  lastIndex: LogIndex | undefined;
   /** Reason why nothing can be sent. */
   fault: string | undefined;
   heardMs: number;
   offeredMs: number;
+}
+
+/** The parts after a position of the member; after a loss it begins another round. */
+interface Round {
+  readonly number: number;
+  credit: number;
+  seq: number;
+  sentBytes: number;
+  /** True while it reads from the store. */
+  isReading: boolean;
+  state: StateExport | undefined;
+  /** A part that was read, and that the link has not accepted yet. */
+  held: StatePart | undefined;
+  /** The last part that was sent. */
+  sent: StatePart | undefined;
 }
 
 /** Transfers that wait for one node, and the time until which it is busy. */
@@ -100,26 +104,9 @@ export class SnapshotSender {
   send(group: Group, to: ReplicaId, term: Term): void {
     if (this.#isClosed) return;
     const nowMs = this.#ports.monotonicMs();
-    this.#wait({
-      group,
-      to,
-      term,
-      transfer: this.#ports.random.bytes(TRANSFER_BYTES).reduce((value, byte) => value * 256 + byte, 0),
-      startedMs: nowMs,
-      state: undefined,
-      round: 0,
-      seq: 0,
-      sentBytes: 0,
-      credit: 0,
-      bytes: 0,
-      held: undefined,
-      hasSentLast: false,
-      reading: undefined,
-      lastIndex: undefined,
-      fault: undefined,
-      heardMs: nowMs,
-      offeredMs: nowMs,
-    });
+    const transfer = this.#ports.random.bytes(TRANSFER_BYTES).reduce((value, byte) => value * 256 + byte, 0);
+    const times = { startedMs: nowMs, heardMs: nowMs, offeredMs: nowMs };
+    this.#wait({ group, to, term, transfer, round: undefined, bytes: 0, fault: undefined, ...times });
     this.#ports.snapshotObserver.membersBehind(this.#behindCount);
   }
 
@@ -140,7 +127,7 @@ export class SnapshotSender {
     const { snapshotAskMs, snapshotGiveUpMs } = this.#ports.limits;
     for (const each of this.#running) {
       if (nowMs - each.heardMs >= snapshotGiveUpMs) this.#fail(each, `it has not answered for ${snapshotGiveUpMs} ms`);
-      else if (each.round === 0 && nowMs - each.offeredMs >= snapshotAskMs) this.#offer(each, nowMs);
+      else if (each.round === undefined && nowMs - each.offeredMs >= snapshotAskMs) this.#offer(each, nowMs);
     }
   }
 
@@ -151,9 +138,9 @@ export class SnapshotSender {
     if (found === undefined || found.to !== letter.from || !isWanted(found)) return;
     found.heardMs = this.#ports.monotonicMs();
     if (content.kind === 'end') return this.#takeEnd(found, content.reason);
-    if (content.round < found.round) return;
-    if (content.round > found.round) this.#begin(found, content);
-    else found.credit = Math.max(found.credit, content.credit);
+    const { round } = found;
+    if (round === undefined || content.round > round.number) this.#begin(found, content);
+    else if (content.round === round.number) round.credit = Math.max(round.credit, content.credit);
   }
 
   /** Stops sending. */
@@ -208,54 +195,42 @@ export class SnapshotSender {
   }
 
   /** The member starts a new round: parts that were read before are dropped. */
-  #begin(each: Outgoing, { round, credit, standing }: SnapshotAsk): void {
+  #begin(each: Outgoing, { round: number, credit, standing }: SnapshotAsk): void {
     const { group, to } = each;
-    if (each.round === 0)
+    if (each.round === undefined)
       this.#ports.snapshotObserver.snapshotBegan({ way: 'sent', group: group.id, node: nodeOf(to) });
+    const nothing = { state: undefined, held: undefined, sent: undefined };
+    const round: Round = { number, credit, seq: 0, sentBytes: 0, isReading: false, ...nothing };
     each.round = round;
-    each.credit = credit;
-    each.seq = 0;
-    each.sentBytes = 0;
-    each.held = undefined;
-    each.hasSentLast = false;
-    each.state = undefined;
-    each.reading = undefined;
-    this.#read(each, async () => {
+    this.#read(each, round, async () => {
       const { kv, machines } = this.#ports;
-      const state = await machines.exportState(kv, each.group.id, standing);
-      if (each.round !== round || !this.#running.includes(each)) return;
-      if (typeof state === 'string') each.fault = state;
-      else each.state = state;
+      const state = await machines.exportState(kv, group.id, standing);
+      if (typeof state !== 'string') round.state = state;
+      else if (each.round === round) each.fault = state;
     });
   }
 
   #pump(each: Outgoing): void {
-    const { state, held } = each;
-    if (each.fault !== undefined) return this.#fail(each, each.fault);
-    if (state === undefined || each.reading !== undefined || each.hasSentLast) return;
-    if (held !== undefined) return this.#sendPart(each, state, held);
-    if (each.sentBytes >= each.credit) return;
-    const { round } = each;
-    each.reading = round;
-    this.#read(each, async () => {
-      const part = await state.next(this.#ports.limits.snapshotPartBytes);
-      if (each.round !== round) return;
-      each.reading = undefined;
-      each.held = part;
+    const { fault, round } = each;
+    if (fault !== undefined) return this.#fail(each, fault);
+    if (round?.state === undefined || round.isReading || round.sent?.isLast === true) return;
+    const { state, held } = round;
+    if (held !== undefined) return this.#sendPart(each, round, { ...held, members: state.members });
+    if (round.sentBytes >= round.credit) return;
+    this.#read(each, round, async () => {
+      round.held = await state.next(this.#ports.limits.snapshotPartBytes);
     });
   }
 
   /** A part that the link does not accept waits for the next turn. */
-  #sendPart(each: Outgoing, { members }: StateExport, part: StatePart): void {
-    const { round, seq } = each;
-    if (!this.#post(each, { kind: 'part', round, seq, members, ...part })) return;
+  #sendPart(each: Outgoing, round: Round, part: StatePart & Pick<StateExport, 'members'>): void {
+    if (!this.#post(each, { kind: 'part', round: round.number, seq: round.seq, ...part })) return;
     const { length } = part.data;
-    each.held = undefined;
-    each.seq += 1;
-    each.sentBytes += length;
+    round.held = undefined;
+    round.seq += 1;
+    round.sentBytes += length;
+    round.sent = part;
     each.bytes += length;
-    each.hasSentLast = part.isLast;
-    each.lastIndex = part.last.index;
     this.#ports.snapshotObserver.snapshotMoved('sent', nodeOf(each.to), length);
     this.#ports.turns.again();
   }
@@ -264,7 +239,7 @@ export class SnapshotSender {
     if (reason === 'busy') return this.#putOff(each);
     if (reason !== 'done') return this.#fail(each, 'it has refused what it got');
     this.#end(each, 'done', undefined);
-    this.#ports.step(each.group, { kind: 'snapshot-sent', replica: each.to, index: each.lastIndex });
+    this.#ports.step(each.group, { kind: 'snapshot-sent', replica: each.to, index: each.round?.sent?.last.index });
   }
 
   /** Its node is busy. */
@@ -298,9 +273,11 @@ export class SnapshotSender {
   }
 
   /** Reads from the store in the background; the next turn continues with the result. */
-  #read(each: Outgoing, work: () => Promise<void>): void {
+  #read(each: Outgoing, round: Round, work: () => Promise<void>): void {
+    round.isReading = true;
     const reading = async (): Promise<void> => {
       if (!this.#isClosed && each.group.isOpen) await work();
+      round.isReading = false;
       this.#ports.turns.again();
     };
     const before = this.#reading;
