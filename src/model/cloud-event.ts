@@ -16,7 +16,7 @@ import { addEventFault, type EventPlace, standInFor } from './event-place.ts';
 import { acceptDecoded } from './event-walk.ts';
 import { timeRule } from './json-read.ts';
 import { isJsonType, isTextType } from './media-type.ts';
-import { isWellFormedJson } from './well-formed-json.ts';
+import { isWellFormedJson } from './json-scan.ts';
 
 const ID_TAG = 0x0a;
 const SOURCE_TAG = 0x12;

@@ -25,7 +25,7 @@ import { type EventLayout, trustedLayout } from './event-layout.ts';
 import { VALUE_TAG } from './event-wire.ts';
 import { isJsonType, isTextType } from './media-type.ts';
 import { readTimestamp } from './timestamp-wire.ts';
-import { isWellFormedJson } from './well-formed-json.ts';
+import { isWellFormedJson } from './json-scan.ts';
 
 /** `bytes` is a stored event; the text is an object without white space of its own. */
 export function eventToJson(bytes: Uint8Array, server: ServerFields): string {

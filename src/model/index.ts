@@ -257,4 +257,4 @@ export { OPTION_NAMES, optionsFromJson } from './transaction-json.ts';
 export { decodeTransactionOptions, encodeTransactionOptions } from './transaction-options.ts';
 export { transactionTooLarge } from './transaction-size.ts';
 export { refuseField, unknownFieldRule } from './unknown-field.ts';
-export { isWellFormedJson } from './well-formed-json.ts';
+export { isWellFormedJson } from './json-scan.ts';

@@ -1,202 +1,180 @@
 /**
- * Scans JSON text in place (RFC 8259): finds the end of a value and validates it. Nothing is built, so that payloads of
- * any size are checked and kept as their own bytes.
+ * Scans JSON text in place (RFC 8259, in well-formed UTF-8): finds the end of each part.
  *
- * The scan is a loop over bytes with a stack of one bit per level, up to JSON_DEPTH_MAX levels. It does not check UTF-8
- * inside strings; a caller that needs that checks the whole range first.
+ * A fold checks millions of payloads, so nothing is allocated: offsets go in and out, and the scan of a value is a loop
+ * with one bit per level, up to JSON_DEPTH_MAX levels. `to` is always the end of the text.
+ *
+ *   M12 A text is accepted exactly when it is well-formed UTF-8 and JSON with at most JSON_DEPTH_MAX levels.
  */
+import { sequenceLength } from '#base';
 import { JSON_DEPTH_MAX } from './limits.ts';
 
 const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const COMMA = 0x2c;
-const COLON = 0x3a;
-const MINUS = 0x2d;
 const PLUS = 0x2b;
+const COMMA = 0x2c;
+const MINUS = 0x2d;
 const POINT = 0x2e;
 const ZERO = 0x30;
+const COLON = 0x3a;
+const OPEN_ARRAY = 0x5b;
+const BACKSLASH = 0x5c;
+const CLOSE_ARRAY = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
-const OPEN_ARRAY = 0x5b;
-const CLOSE_ARRAY = 0x5d;
 
-/** Offset and expectation of a mismatch: `expected` completes "expected …". */
-export interface JsonMismatch {
-  readonly offset: number;
-  readonly expected: string;
+/** The end of a part that is not JSON. `mismatch` then has the reason. */
+export const NOT_JSON = -1;
+
+/** Offset of the last mismatch; `expected` completes "expected …". Shared, because scanning is synchronous. */
+export const mismatch: { offset: number; expected: string } = { offset: 0, expected: '' };
+
+/** The open containers by depth: 1 an object, 0 an array. Shared likewise. */
+const IS_OBJECT = new Uint8Array(JSON_DEPTH_MAX);
+/** Characters after a backslash, without `u`. */
+const ESCAPES = new Uint8Array(256);
+for (const escape of '"\\/bfnrt') ESCAPES[escape.charCodeAt(0)] = 1;
+
+/** Records the expectation. Returns NOT_JSON, for `return`. */
+export function fail(offset: number, expected: string): typeof NOT_JSON {
+  mismatch.offset = offset;
+  mismatch.expected = expected;
+  return NOT_JSON;
 }
 
-/** A cursor over JSON text. The first error sets `mismatch`; reading must stop then. */
-export class JsonScanner {
-  readonly bytes: Uint8Array;
-  readonly end: number;
-  at: number;
-  mismatch: JsonMismatch | undefined;
+/** Returns true when the range is one JSON value with optional surrounding white space. */
+export function isWellFormedJson(bytes: Uint8Array, from: number, to: number): boolean {
+  const end = valueEnd(bytes, spaceEnd(bytes, from, to), to, 0);
+  return end !== NOT_JSON && spaceEnd(bytes, end, to) === to;
+}
 
-  constructor(bytes: Uint8Array, from: number, to: number) {
-    this.bytes = bytes;
-    this.at = from;
-    this.end = to;
+export function spaceEnd(bytes: Uint8Array, from: number, to: number): number {
+  let at = from;
+  for (; at < to; at++) {
+    const byte = bytes[at];
+    if (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09) break;
   }
+  return at;
+}
 
-  /** The next byte, or −1 at the end. */
-  peek(): number {
-    return this.at < this.end ? (this.bytes[this.at] ?? -1) : -1;
-  }
-
-  skipSpace(): void {
-    for (;;) {
-      const byte = this.peek();
-      if (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09) return;
-      this.at++;
-    }
-  }
-
-  /** Records the expectation. Returns false, for `return`. */
-  fail(expected: string, offset: number = this.at): false {
-    this.mismatch ??= { offset, expected };
-    return false;
-  }
-
-  /** Skips a whole value that begins here at that depth. */
-  value(depth: number): boolean {
-    const objects: boolean[] = [];
-    for (;;) {
-      const byte = this.peek();
-      if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) {
-        if (depth + objects.length >= JSON_DEPTH_MAX) return this.fail(`at most ${JSON_DEPTH_MAX} levels`);
-        this.at++;
-        this.skipSpace();
-        if (this.peek() === byte + 2) this.at++;
-        else {
-          objects.push(byte === OPEN_OBJECT);
-          if (byte === OPEN_OBJECT && !this.name()) return false;
-          continue;
-        }
-      } else if (!this.scalar()) return false;
-      if (!this.#afterValue(objects)) return false;
-      if (objects.length === 0) return true;
-    }
-  }
-
-  /** Closes the containers that end here and moves to the next value, if any. */
-  #afterValue(objects: boolean[]): boolean {
-    while (objects.length > 0) {
-      const inObject = objects.at(-1) === true;
-      this.skipSpace();
-      const byte = this.peek();
-      if (byte === COMMA) {
-        this.at++;
-        this.skipSpace();
-        return inObject ? this.name() : true;
+/** Skips a whole value that is inside `outer` containers. */
+export function valueEnd(bytes: Uint8Array, from: number, to: number, outer: number): number {
+  let depth = outer;
+  let at = from;
+  for (;;) {
+    const byte = at < to ? bytes[at] : undefined;
+    if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) {
+      if (depth >= JSON_DEPTH_MAX) return fail(at, `at most ${JSON_DEPTH_MAX} levels`);
+      at = spaceEnd(bytes, at + 1, to);
+      if (at >= to || bytes[at] !== byte + 2) {
+        IS_OBJECT[depth++] = byte === OPEN_OBJECT ? 1 : 0;
+        if (byte === OPEN_OBJECT) at = nameEnd(bytes, at, to);
+        if (at === NOT_JSON) return NOT_JSON;
+        continue;
       }
-      if (byte !== (inObject ? CLOSE_OBJECT : CLOSE_ARRAY)) return this.fail(inObject ? '"," or "}"' : '"," or "]"');
-      this.at++;
-      objects.pop();
-    }
-    return true;
-  }
-
-  /** Skips the name of a member and its colon. */
-  name(): boolean {
-    return this.nameText() && this.colon();
-  }
-
-  nameText(): boolean {
-    return this.peek() === QUOTE ? this.string() : this.fail('a member name in quotes');
-  }
-
-  /** Skips the colon and the space around it. */
-  colon(): boolean {
-    this.skipSpace();
-    if (this.peek() !== COLON) return this.fail('":"');
-    this.at++;
-    this.skipSpace();
-    return true;
-  }
-
-  scalar(): boolean {
-    const byte = this.peek();
-    if (byte === QUOTE) return this.string();
-    if (byte === MINUS || isDigit(byte)) return this.number();
-    if (byte === 0x74) return this.#literal('true');
-    if (byte === 0x66) return this.#literal('false');
-    if (byte === 0x6e) return this.#literal('null');
-    return this.fail('a value');
-  }
-
-  /** Starts at the opening quote. */
-  string(): boolean {
-    this.at++;
-    for (;;) {
-      this.#plainCharacters();
-      const byte = this.peek();
-      if (byte === QUOTE) {
-        this.at++;
-        return true;
+      at++;
+    } else at = scalarEnd(bytes, at, to);
+    if (at === NOT_JSON) return NOT_JSON;
+    // A value ends here; close the containers that end after it.
+    for (; depth > outer; depth--) {
+      at = spaceEnd(bytes, at, to);
+      const isObject = IS_OBJECT[depth - 1] === 1;
+      const next = at < to ? bytes[at] : undefined;
+      if (next === COMMA) {
+        at = spaceEnd(bytes, at + 1, to);
+        if (isObject) at = nameEnd(bytes, at, to);
+        break;
       }
-      if (byte === -1) return this.fail('the end of the string');
-      if (byte !== BACKSLASH) return this.fail('an escape instead of a control character');
-      this.at++;
-      if (!this.#escape()) return false;
+      if (next !== (isObject ? CLOSE_OBJECT : CLOSE_ARRAY)) return fail(at, isObject ? '"," or "}"' : '"," or "]"');
+      at++;
     }
-  }
-
-  /** Skips unescaped ASCII quickly: most characters of most texts. */
-  #plainCharacters(): void {
-    const { bytes, end } = this;
-    let { at } = this;
-    for (; at < end; at++) {
-      const byte = bytes[at] ?? 0;
-      if (byte === QUOTE || byte === BACKSLASH || byte < 0x20) break;
-    }
-    this.at = at;
-  }
-
-  #escape(): boolean {
-    const byte = this.peek();
-    this.at++;
-    if (byte !== 0x75)
-      return ESCAPES.has(byte) || this.fail('an escape: one of \\" \\\\ \\/ \\b \\f \\n \\r \\t \\u', this.at - 2);
-    for (let i = 0; i < 4; i++) {
-      if (!isHexDigit(this.peek())) return this.fail('four hexadecimal digits');
-      this.at++;
-    }
-    return true;
-  }
-
-  number(): boolean {
-    if (this.peek() === MINUS) this.at++;
-    if (this.peek() === ZERO) this.at++;
-    else if (!this.#digits()) return false;
-    if (this.peek() === POINT) {
-      this.at++;
-      if (!this.#digits()) return false;
-    }
-    if (this.peek() === 0x65 || this.peek() === 0x45) {
-      this.at++;
-      if (this.peek() === PLUS || this.peek() === MINUS) this.at++;
-      if (!this.#digits()) return false;
-    }
-    return true;
-  }
-
-  #digits(): boolean {
-    const start = this.at;
-    while (isDigit(this.peek())) this.at++;
-    return this.at > start || this.fail('a digit');
-  }
-
-  #literal(text: string): boolean {
-    for (let i = 0; i < text.length; i++) {
-      if (this.peek() !== text.charCodeAt(i)) return this.fail(text, this.at - i);
-      this.at++;
-    }
-    return true;
+    if (at === NOT_JSON || depth === outer) return at;
   }
 }
 
-const ESCAPES: ReadonlySet<number> = new Set(Array.from('"\\/bfnrt', (character) => character.charCodeAt(0)));
+/** Skips the name of a member and its colon. */
+function nameEnd(bytes: Uint8Array, from: number, to: number): number {
+  const end = nameTextEnd(bytes, from, to);
+  return end === NOT_JSON ? NOT_JSON : colonEnd(bytes, end, to);
+}
+
+/** Skips the quoted name of a member. */
+export function nameTextEnd(bytes: Uint8Array, at: number, to: number): number {
+  return at < to && bytes[at] === QUOTE ? stringEnd(bytes, at + 1, to) : fail(at, 'a member name in quotes');
+}
+
+/** Skips the colon and the space around it. */
+export function colonEnd(bytes: Uint8Array, from: number, to: number): number {
+  const colon = spaceEnd(bytes, from, to);
+  return colon < to && bytes[colon] === COLON ? spaceEnd(bytes, colon + 1, to) : fail(colon, '":"');
+}
+
+export function scalarEnd(bytes: Uint8Array, at: number, to: number): number {
+  const byte = at < to ? bytes[at] : undefined;
+  if (byte === QUOTE) return stringEnd(bytes, at + 1, to);
+  if (byte === MINUS || (byte !== undefined && isDigit(byte))) return numberEnd(bytes, at, to);
+  if (byte === 0x74) return literalEnd(bytes, at, to, 'true');
+  if (byte === 0x66) return literalEnd(bytes, at, to, 'false');
+  if (byte === 0x6e) return literalEnd(bytes, at, to, 'null');
+  return fail(at, 'a value');
+}
+
+/** Starts after the quote. */
+export function stringEnd(bytes: Uint8Array, from: number, to: number): number {
+  let at = from;
+  while (at < to) {
+    const byte = bytes[at] ?? 0;
+    // Fast path: most texts are mostly lowercase letters.
+    if (byte > BACKSLASH && byte < 0x80) at++;
+    else if (byte === QUOTE) return at + 1;
+    else if (byte < 0x20) return fail(at, 'an escape instead of a control character');
+    else if (byte === BACKSLASH) {
+      at = escapeEnd(bytes, at + 1, to);
+      if (at === NOT_JSON) return NOT_JSON;
+    } else if (byte < 0x80) at++;
+    else {
+      const length = sequenceLength(bytes, at, to);
+      if (length === 0) return fail(at, 'well-formed UTF-8');
+      at += length;
+    }
+  }
+  return fail(to, 'the end of the string');
+}
+
+/** Starts after the backslash. */
+function escapeEnd(bytes: Uint8Array, at: number, to: number): number {
+  const byte = at < to ? (bytes[at] ?? 0) : 0;
+  if (byte !== 0x75) {
+    return ESCAPES[byte] === 1 ? at + 1 : fail(at - 1, 'an escape: one of \\" \\\\ \\/ \\b \\f \\n \\r \\t \\u');
+  }
+  for (let digit = at + 1; digit <= at + 4; digit++) {
+    if (digit >= to || !isHexDigit(bytes[digit] ?? 0)) return fail(digit, 'four hexadecimal digits');
+  }
+  return at + 5;
+}
+
+function numberEnd(bytes: Uint8Array, from: number, to: number): number {
+  let at = bytes[from] === MINUS ? from + 1 : from;
+  at = at < to && bytes[at] === ZERO ? at + 1 : digitsEnd(bytes, at, to);
+  if (at !== NOT_JSON && at < to && bytes[at] === POINT) at = digitsEnd(bytes, at + 1, to);
+  if (at === NOT_JSON || at >= to || (bytes[at] !== 0x65 && bytes[at] !== 0x45)) return at;
+  at++;
+  if (at < to && (bytes[at] === PLUS || bytes[at] === MINUS)) at++;
+  return digitsEnd(bytes, at, to);
+}
+
+/** At least one digit. */
+function digitsEnd(bytes: Uint8Array, from: number, to: number): number {
+  let at = from;
+  while (at < to && isDigit(bytes[at] ?? 0)) at++;
+  return at > from ? at : fail(at, 'a digit');
+}
+
+function literalEnd(bytes: Uint8Array, at: number, to: number, text: string): number {
+  for (let n = 0; n < text.length; n++) {
+    if (at + n >= to || bytes[at + n] !== text.charCodeAt(n)) return fail(at, text);
+  }
+  return at + text.length;
+}
 
 function isDigit(byte: number): boolean {
   return byte >= 0x30 && byte <= 0x39;

@@ -6,7 +6,17 @@
  * payloads) are checked to be JSON and kept as their own bytes; their contents, even duplicate names, are not checked.
  */
 import { assert, decodeUtf8, indexOfIllFormed, quote } from '#base';
-import { JsonScanner } from './json-scan.ts';
+import {
+  colonEnd,
+  fail,
+  mismatch,
+  NOT_JSON,
+  nameTextEnd,
+  scalarEnd,
+  spaceEnd,
+  stringEnd,
+  valueEnd,
+} from './json-scan.ts';
 import { JSON_DEPTH_MAX, JSON_VALUES_MAX } from './limits.ts';
 
 export type JsonNode = JsonObject | JsonArray | JsonString | JsonNumber | JsonBoolean | JsonNull | JsonRaw;
@@ -71,134 +81,143 @@ export interface JsonOptions {
 /** The names under which events carry payloads. */
 export const RAW_DATA: ReadonlySet<string> = new Set(['data']);
 const NO_NAMES: ReadonlySet<string> = new Set();
+const QUOTE = 0x22;
 const NULL: JsonNull = Object.freeze({ kind: 'null' });
 
 /** Reads one JSON value with optional surrounding white space. */
 export function parseJson(bytes: Uint8Array, options: JsonOptions = {}): JsonNode | JsonFault {
-  const illFormed = indexOfIllFormed(bytes);
-  if (illFormed !== -1) return faultAt(bytes, illFormed, 'well-formed UTF-8');
-  const scanner = new JsonScanner(bytes, 0, bytes.length);
-  scanner.skipSpace();
-  const reading: Reading = { raw: options.raw ?? NO_NAMES, valuesLeft: JSON_VALUES_MAX };
-  const node = parseValue(scanner, reading, 0);
+  const at = spaceEnd(bytes, 0, bytes.length);
+  const reading: Reading = { bytes, at, raw: options.raw ?? NO_NAMES, valuesLeft: JSON_VALUES_MAX };
+  const node = parseValue(reading, 0);
   if (node !== undefined) {
-    scanner.skipSpace();
-    if (scanner.at === bytes.length) return node;
-    scanner.fail('the end of the text');
+    skipSpace(reading);
+    if (reading.at === bytes.length) return node;
+    fail(reading.at, 'the end of the text');
   }
-  const { mismatch } = scanner;
-  assert(mismatch !== undefined, 'A text that is not parsed has a mismatch');
   return { ...faultAt(bytes, mismatch.offset, mismatch.expected), isTooLarge: reading.valuesLeft < 0 };
 }
 
-/** State of reading one text. */
+/** State of reading one text. A parser that returns undefined or false leaves its reason in `mismatch`. */
 interface Reading {
+  readonly bytes: Uint8Array;
+  at: number;
   readonly raw: ReadonlySet<string>;
   /** Negative once the text has too many values. */
   valuesLeft: number;
 }
 
-/** Undefined with the scanner's mismatch set. */
-function parseValue(scanner: JsonScanner, reading: Reading, depth: number): JsonNode | undefined {
+function parseValue(reading: Reading, depth: number): JsonNode | undefined {
   reading.valuesLeft--;
   if (reading.valuesLeft < 0) {
-    scanner.fail(`at most ${JSON_VALUES_MAX} values`);
+    fail(reading.at, `at most ${JSON_VALUES_MAX} values`);
     return undefined;
   }
-  switch (scanner.peek()) {
+  switch (reading.bytes[reading.at]) {
     case 0x7b:
-      return parseObject(scanner, reading, depth);
+      return parseObject(reading, depth);
     case 0x5b:
-      return parseArray(scanner, reading, depth);
-    case 0x22: {
-      const value = parseString(scanner);
+      return parseArray(reading, depth);
+    case QUOTE: {
+      const value = parseString(reading);
       return value === undefined ? undefined : { kind: 'string', value };
     }
     default:
-      return parseScalar(scanner);
+      return parseScalar(reading);
   }
 }
 
-function parseScalar(scanner: JsonScanner): JsonNode | undefined {
-  const start = scanner.at;
-  if (!scanner.scalar()) return undefined;
-  const text = decodeUtf8(scanner.bytes, start, scanner.at) ?? '';
+function parseScalar(reading: Reading): JsonNode | undefined {
+  const { bytes, at } = reading;
+  if (!moved(reading, scalarEnd(bytes, at, bytes.length))) return undefined;
+  const text = decodeUtf8(bytes, at, reading.at) ?? '';
   if (text === 'null') return NULL;
   if (text === 'true' || text === 'false') return { kind: 'boolean', value: text === 'true' };
   return { kind: 'number', text };
 }
 
-function parseObject(scanner: JsonScanner, reading: Reading, depth: number): JsonObject | undefined {
+function parseObject(reading: Reading, depth: number): JsonObject | undefined {
   const members = new Map<string, JsonNode>();
-  if (!enter(scanner, depth)) return undefined;
-  if (closes(scanner, 0x7d)) return { kind: 'object', members };
+  if (!enter(reading, depth)) return undefined;
+  if (closes(reading, 0x7d)) return { kind: 'object', members };
   for (;;) {
-    const nameAt = scanner.at;
-    const name = parseName(scanner);
+    const nameAt = reading.at;
+    const name = parseName(reading);
     if (name === undefined) return undefined;
     if (members.has(name)) {
-      scanner.fail(`each name once in an object, but ${quote(name)} is repeated`, nameAt);
+      fail(nameAt, `each name once in an object, but ${quote(name)} is repeated`);
       return undefined;
     }
-    const node = reading.raw.has(name) ? parseRaw(scanner, depth + 1) : parseValue(scanner, reading, depth + 1);
+    const node = reading.raw.has(name) ? parseRaw(reading, depth + 1) : parseValue(reading, depth + 1);
     if (node === undefined) return undefined;
     members.set(name, node);
-    scanner.skipSpace();
-    if (closes(scanner, 0x7d)) return { kind: 'object', members };
-    if (!separates(scanner, '"," or "}"')) return undefined;
+    skipSpace(reading);
+    if (closes(reading, 0x7d)) return { kind: 'object', members };
+    if (!separates(reading, '"," or "}"')) return undefined;
   }
 }
 
-function parseArray(scanner: JsonScanner, reading: Reading, depth: number): JsonArray | undefined {
+function parseArray(reading: Reading, depth: number): JsonArray | undefined {
   const items: JsonNode[] = [];
-  if (!enter(scanner, depth)) return undefined;
-  if (closes(scanner, 0x5d)) return { kind: 'array', items };
+  if (!enter(reading, depth)) return undefined;
+  if (closes(reading, 0x5d)) return { kind: 'array', items };
   for (;;) {
-    const node = parseValue(scanner, reading, depth + 1);
+    const node = parseValue(reading, depth + 1);
     if (node === undefined) return undefined;
     items.push(node);
-    scanner.skipSpace();
-    if (closes(scanner, 0x5d)) return { kind: 'array', items };
-    if (!separates(scanner, '"," or "]"')) return undefined;
+    skipSpace(reading);
+    if (closes(reading, 0x5d)) return { kind: 'array', items };
+    if (!separates(reading, '"," or "]"')) return undefined;
   }
+}
+
+/** Moves to the end of a part, unless it is not JSON. */
+function moved(reading: Reading, end: number): boolean {
+  if (end === NOT_JSON) return false;
+  reading.at = end;
+  return true;
+}
+
+function skipSpace(reading: Reading): void {
+  reading.at = spaceEnd(reading.bytes, reading.at, reading.bytes.length);
 }
 
 /** Skips the opening bracket. */
-function enter(scanner: JsonScanner, depth: number): boolean {
-  if (depth >= JSON_DEPTH_MAX) return scanner.fail(`at most ${JSON_DEPTH_MAX} levels`);
-  scanner.at++;
-  scanner.skipSpace();
+function enter(reading: Reading, depth: number): boolean {
+  if (depth >= JSON_DEPTH_MAX) return moved(reading, fail(reading.at, `at most ${JSON_DEPTH_MAX} levels`));
+  reading.at++;
+  skipSpace(reading);
   return true;
 }
 
-function closes(scanner: JsonScanner, bracket: number): boolean {
-  if (scanner.peek() !== bracket) return false;
-  scanner.at++;
+function closes(reading: Reading, bracket: number): boolean {
+  if (reading.bytes[reading.at] !== bracket) return false;
+  reading.at++;
   return true;
 }
 
-function separates(scanner: JsonScanner, expected: string): boolean {
-  if (scanner.peek() !== 0x2c) return scanner.fail(expected);
-  scanner.at++;
-  scanner.skipSpace();
+function separates(reading: Reading, expected: string): boolean {
+  if (!closes(reading, 0x2c)) return moved(reading, fail(reading.at, expected));
+  skipSpace(reading);
   return true;
 }
 
-function parseName(scanner: JsonScanner): string | undefined {
-  const start = scanner.at + 1;
-  if (!scanner.nameText()) return undefined;
-  const name = textBetween(scanner.bytes, start, scanner.at - 1);
-  return scanner.colon() ? name : undefined;
+function parseName(reading: Reading): string | undefined {
+  const { bytes, at } = reading;
+  if (!moved(reading, nameTextEnd(bytes, at, bytes.length))) return undefined;
+  const name = textBetween(bytes, at + 1, reading.at - 1);
+  return moved(reading, colonEnd(bytes, reading.at, bytes.length)) ? name : undefined;
 }
 
-function parseRaw(scanner: JsonScanner, depth: number): JsonRaw | undefined {
-  const start = scanner.at;
-  return scanner.value(depth) ? { kind: 'raw', bytes: scanner.bytes.subarray(start, scanner.at) } : undefined;
+function parseRaw(reading: Reading, depth: number): JsonRaw | undefined {
+  const { bytes, at } = reading;
+  const isJson = moved(reading, valueEnd(bytes, at, bytes.length, depth));
+  return isJson ? { kind: 'raw', bytes: bytes.subarray(at, reading.at) } : undefined;
 }
 
-function parseString(scanner: JsonScanner): string | undefined {
-  const start = scanner.at + 1;
-  return scanner.string() ? textBetween(scanner.bytes, start, scanner.at - 1) : undefined;
+function parseString(reading: Reading): string | undefined {
+  const { bytes, at } = reading;
+  const isJson = moved(reading, stringEnd(bytes, at + 1, bytes.length));
+  return isJson ? textBetween(bytes, at + 1, reading.at - 1) : undefined;
 }
 
 /** Text of a string whose quotes are at `from - 1` and `to`. */
@@ -207,7 +226,7 @@ function textBetween(bytes: Uint8Array, from: number, to: number): string {
   return text.includes('\\') ? unescape(text) : text;
 }
 
-/** The scanner has validated every escape. The platform's parser is many times faster than our own code. */
+/** Every escape was validated. The platform's parser is many times faster than our own code. */
 function unescape(text: string): string {
   const value: unknown = JSON.parse(`"${text}"`);
   assert(typeof value === 'string', 'A string that was scanned is one', text);
@@ -216,7 +235,7 @@ function unescape(text: string): string {
 
 /** The text of a raw value that is a string; undefined when it is no string. */
 export function textOfRaw({ bytes }: JsonRaw): string | undefined {
-  return bytes[0] === 0x22 ? parseString(new JsonScanner(bytes, 0, bytes.length)) : undefined;
+  return bytes[0] === QUOTE ? textBetween(bytes, 1, bytes.length - 1) : undefined;
 }
 
 function faultAt(bytes: Uint8Array, offset: number, expected: string): JsonFault {
