@@ -15,8 +15,8 @@ import { decodeExtension, readText, refuseOtherField } from './event-decode.ts';
 import { addEventFault, type EventPlace, standInFor } from './event-place.ts';
 import { acceptDecoded } from './event-walk.ts';
 import { timeRule } from './json-read.ts';
-import { isJsonType, isTextType } from './media-type.ts';
 import { isWellFormedJson } from './json-scan.ts';
+import { isJsonType, isTextType } from './media-type.ts';
 
 const ID_TAG = 0x0a;
 const SOURCE_TAG = 0x12;

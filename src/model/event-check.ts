@@ -4,7 +4,6 @@
  */
 import { decodeUtf8, formatInstant, isInstant, ProtoReader } from '#base';
 import { DATA_KIND, SPEC_VERSION } from './event.ts';
-import type { EventLayout } from './event-layout.ts';
 import { timeTextInstant } from './event-layout.ts';
 import {
   addEntryFault,
@@ -14,6 +13,7 @@ import {
   foundBytes,
   showBytes,
 } from './event-place.ts';
+import type { EventSpans } from './event-spans.ts';
 import { extensionNameFault, VALUE_TAG } from './event-wire.ts';
 import type { Found } from './faults.ts';
 import { timeRule } from './json-read.ts';
@@ -30,7 +30,7 @@ import { readTimestamp, showTimestamp, TIMESTAMP_RULE } from './timestamp-wire.t
 import { isAbsoluteUri, isUriReference } from './uri.ts';
 
 /** Adds every fault of the event to the place. */
-export function checkEvent(bytes: Uint8Array, layout: EventLayout, place: EventPlace): void {
+export function checkEvent(bytes: Uint8Array, layout: EventSpans, place: EventPlace): void {
   checkName({ bytes, from: layout.idStart, to: layout.idEnd }, 'id', place);
   checkSpecVersion(bytes, layout, place);
   checkName({ bytes, from: layout.typeStart, to: layout.typeEnd }, 'type', place);
@@ -67,7 +67,7 @@ function checkName(range: Range, attribute: string, place: EventPlace): void {
   if (fault !== undefined) addEventFault(place, attribute, describeTextFault(fault, NAME_BYTES_MAX), show(range));
 }
 
-function checkSpecVersion(bytes: Uint8Array, layout: EventLayout, place: EventPlace): void {
+function checkSpecVersion(bytes: Uint8Array, layout: EventSpans, place: EventPlace): void {
   const { versionStart: at, versionEnd } = layout;
   if (at === -1) {
     addEventFault(place, 'specversion', `is required, "${SPEC_VERSION}"`);
@@ -77,7 +77,7 @@ function checkSpecVersion(bytes: Uint8Array, layout: EventLayout, place: EventPl
   addEventFault(place, 'specversion', `must be "${SPEC_VERSION}"`, foundBytes(bytes, at, versionEnd));
 }
 
-function checkSource(bytes: Uint8Array, layout: EventLayout, place: EventPlace): void {
+function checkSource(bytes: Uint8Array, layout: EventSpans, place: EventPlace): void {
   const { sourceStart, sourceEnd, streamStart, streamEnd } = layout;
   if (sourceStart === -1) {
     addEventFault(place, 'source', 'is required: a URI-reference (RFC 3986)');
@@ -92,19 +92,19 @@ function checkSource(bytes: Uint8Array, layout: EventLayout, place: EventPlace):
   }
 }
 
-function sourceFault(bytes: Uint8Array, layout: EventLayout): string | undefined {
+function sourceFault(bytes: Uint8Array, layout: EventSpans): string | undefined {
   const { sourceStart, sourceEnd } = layout;
   if (sourceEnd - sourceStart > URI_BYTES_MAX) return `must be at most ${URI_BYTES_MAX} bytes`;
   return isUriReference(bytes, sourceStart, sourceEnd) ? undefined : 'must be a URI-reference (RFC 3986)';
 }
 
-function checkTime(bytes: Uint8Array, layout: EventLayout, place: EventPlace): void {
+function checkTime(bytes: Uint8Array, layout: EventSpans, place: EventPlace): void {
   if (layout.hasTime && !isInstant(layout.seconds, layout.nanos)) {
     addEventFault(place, 'time', TIMESTAMP_RULE, showTimestamp(layout));
   } else if (layout.timeTextStart !== -1) checkTimeText(bytes, layout, place);
 }
 
-function checkTimeText(bytes: Uint8Array, layout: EventLayout, place: EventPlace): void {
+function checkTimeText(bytes: Uint8Array, layout: EventSpans, place: EventPlace): void {
   const { timeTextStart, timeTextEnd } = layout;
   const named = timeTextInstant(bytes, layout);
   const shown = showBytes(bytes, timeTextStart, timeTextEnd);
@@ -115,21 +115,21 @@ function checkTimeText(bytes: Uint8Array, layout: EventLayout, place: EventPlace
   }
 }
 
-function checkContentType(bytes: Uint8Array, layout: EventLayout, place: EventPlace): void {
+function checkContentType(bytes: Uint8Array, layout: EventSpans, place: EventPlace): void {
   const { contentTypeStart: from, contentTypeEnd: to } = layout;
   if (to - from <= CONTENT_TYPE_BYTES_MAX && isMediaType(bytes, from, to)) return;
   const rule = `must be a media type such as application/json, at most ${CONTENT_TYPE_BYTES_MAX} bytes`;
   addEventFault(place, 'datacontenttype', rule, foundBytes(bytes, from, to));
 }
 
-function checkDataSchema(bytes: Uint8Array, layout: EventLayout, place: EventPlace): void {
+function checkDataSchema(bytes: Uint8Array, layout: EventSpans, place: EventPlace): void {
   const { schemaStart: from, schemaEnd: to } = layout;
   if (to - from <= URI_BYTES_MAX && isAbsoluteUri(bytes, from, to)) return;
   const rule = `must be a URI with a scheme, at most ${URI_BYTES_MAX} bytes`;
   addEventFault(place, 'dataschema', rule, foundBytes(bytes, from, to));
 }
 
-function checkExtensions(bytes: Uint8Array, layout: EventLayout, place: EventPlace): void {
+function checkExtensions(bytes: Uint8Array, layout: EventSpans, place: EventPlace): void {
   const reader = new ProtoReader(bytes, layout.extensionsStart, layout.extensionsEnd);
   let count = 0;
   while (!reader.done) {

@@ -1,6 +1,11 @@
 /**
- * Events in JSON, one after the other in one buffer, each after its length: the input of a fold.
+ * Writes the CloudEvents JSON format: canonical bytes and the server fields become one object of JSON text.
  *
+ * The order is fixed: id, source, specversion, type, subject, time, datacontenttype, dataschema, the extensions by
+ * name, revision, index, recordedtime, and the payload last (payload-form.ts). A JSON payload is copied (M5), so that
+ * numbers beyond 2^53, the order of names and their spelling are preserved.
+ *
+ * The input of a fold is many events in one buffer, each after its length:
  * ```
  * (u32le length | event)*
  * ```
@@ -8,12 +13,11 @@
  * transaction are encoded once. Space is reserved in two steps: the maximum size of the attributes, then the payload,
  * which is most of an event and mostly copied unchanged.
  *
- *   M11 The output is the UTF-8 of the result of `eventToJson`.
+ *   M11 Many events in one buffer are written like each alone, and every text as JSON.stringify writes it.
  */
-import { assert, encodeUtf8, formatInstant, instantFromMs, ProtoReader } from '#base';
+import { assert, decodeUtf8, encodeUtf8, formatInstant, instantFromMs, ProtoReader } from '#base';
 import type { ServerFields } from './event.ts';
 import { EventSpans } from './event-spans.ts';
-import { payloadForm } from './event-to-json.ts';
 import { VALUE_TAG } from './event-wire.ts';
 import {
   base64Bytes,
@@ -24,6 +28,7 @@ import {
   type SpareMemory,
   textBytes,
 } from './json-bytes.ts';
+import { payloadForm } from './payload-form.ts';
 import { readTimestamp } from './timestamp-wire.ts';
 
 const LENGTH_BYTES = 4;
@@ -64,26 +69,43 @@ export class EventJsonBytes {
     return this.#json.at;
   }
 
-  /** Adds the stored event `[from, to)` of `source`. */
+  /** Adds the stored event `[from, to)` of `source` after its length. */
   append(source: Uint8Array, from: number, to: number, server: ServerFields): void {
+    const json = this.#json;
+    json.reserve(LENGTH_BYTES);
+    const start = json.at;
+    json.at += LENGTH_BYTES;
+    this.#put(source, from, to, server);
+    putLength(json.bytes, start, json.at - start - LENGTH_BYTES);
+  }
+
+  /** The text of one event alone. The buffer keeps its largest size. */
+  textOf(source: Uint8Array, server: ServerFields): string {
+    const json = this.#json;
+    try {
+      this.#put(source, 0, source.length, server);
+      return decodeUtf8(json.bytes, 0, json.at) ?? '';
+    } finally {
+      json.reset();
+    }
+  }
+
+  /** Returns the buffer. */
+  take(): Uint8Array {
+    return this.#json.take();
+  }
+
+  #put(source: Uint8Array, from: number, to: number, server: ServerFields): void {
     const [json, spans] = [this.#json, this.#spans];
     spans.read(source, from, to);
     json.from(source);
     const { storedId = '' } = server;
     const payloadBytes = spans.dataEnd - spans.dataStart;
     json.reserve(FIXED_BYTES + ESCAPED_BYTES_MAX * (to - from - payloadBytes + storedId.length));
-    const start = json.at;
-    json.at += LENGTH_BYTES;
     this.#putAttributes(source, storedId);
     this.#putServerFields(server);
     this.#putPayload(source);
     json.byte(CLOSE_OBJECT);
-    putLength(json.bytes, start, json.at - start - LENGTH_BYTES);
-  }
-
-  /** Returns the buffer. */
-  take(): Uint8Array {
-    return this.#json.take();
   }
 
   #putAttributes(source: Uint8Array, storedId: string): void {
@@ -143,6 +165,14 @@ export class EventJsonBytes {
     else if (form === 'text') json.text(from, to);
     else json.base64(from, to);
   }
+}
+
+/** Reused for single events, whose text is copied out of it. */
+const SINGLE = new EventJsonBytes(4096);
+
+/** `bytes` is a stored event; the text is an object without white space of its own. */
+export function eventToJson(bytes: Uint8Array, server: ServerFields): string {
+  return SINGLE.textOf(bytes, server);
 }
 
 function putTimestamp(json: JsonBytes, source: Uint8Array, from: number, to: number): void {

@@ -6,33 +6,13 @@
  */
 import { assert, decodeUtf8, formatInstant, type Instant, isInstant, ProtoReader, parseInstant } from '#base';
 import type { EventFacts } from './event.ts';
+import { EventSpans } from './event-spans.ts';
 import { ENTRY_TAG, INT32_MAX, INT32_MIN, TAG, VALUE_TAG } from './event-wire.ts';
 import { readTimestamp } from './timestamp-wire.ts';
-import { streamSpan } from './uri.ts';
-
-/** Offsets of all fields; both ends of an absent field are −1. */
-export interface EventLayout extends EventFacts {
-  readonly versionStart: number;
-  readonly versionEnd: number;
-  readonly dataStart: number;
-  readonly dataEnd: number;
-  /** All entries with their tags. */
-  readonly extensionsStart: number;
-  readonly extensionsEnd: number;
-  readonly contentTypeStart: number;
-  readonly contentTypeEnd: number;
-  readonly schemaStart: number;
-  readonly schemaEnd: number;
-  readonly timeTextStart: number;
-  readonly timeTextEnd: number;
-  readonly dataKind: number;
-}
-
-type Draft = { -readonly [Field in keyof EventLayout]: EventLayout[Field] };
 
 /** The layout, or undefined when the bytes are not canonical. */
-export function layOutEvent(bytes: Uint8Array, from: number, to: number): EventLayout | undefined {
-  const layout = emptyLayout();
+export function layOutEvent(bytes: Uint8Array, from: number, to: number): EventSpans | undefined {
+  const layout = new EventSpans();
   const reader = new ProtoReader(bytes, from, to);
   let previous = 0;
   while (!reader.done) {
@@ -49,7 +29,7 @@ export function layOutEvent(bytes: Uint8Array, from: number, to: number): EventL
   if (reader.failed || reader.overlong) return undefined;
   if (layout.extensionsStart !== -1 && !areExtensionsCanonical(bytes, layout)) return undefined;
   if (layout.timeTextStart !== -1 && isTimeTextNeedless(bytes, layout)) return undefined;
-  placeStream(layout, bytes);
+  if (layout.sourceStart !== -1) layout.placeStream(bytes);
   return layout;
 }
 
@@ -59,45 +39,23 @@ export function eventFacts(bytes: Uint8Array, from: number, to: number): EventFa
 }
 
 /** The layout of bytes that were accepted before; other bytes are a corruption of stored data. */
-export function trustedLayout(bytes: Uint8Array, from: number, to: number): EventLayout {
+export function trustedLayout(bytes: Uint8Array, from: number, to: number): EventSpans {
   const layout = layOutEvent(bytes, from, to);
   assert(layout !== undefined && layout.streamStart !== -1, 'A stored event is in canonical wire form', [from, to]);
   return layout;
 }
 
-function emptyLayout(): Draft {
-  return {
-    idStart: -1,
-    idEnd: -1,
-    typeStart: -1,
-    typeEnd: -1,
-    sourceStart: -1,
-    sourceEnd: -1,
-    streamStart: -1,
-    streamEnd: -1,
-    subjectStart: -1,
-    subjectEnd: -1,
-    hasTime: false,
-    seconds: 0,
-    nanos: 0,
-    versionStart: -1,
-    versionEnd: -1,
-    dataStart: -1,
-    dataEnd: -1,
-    extensionsStart: -1,
-    extensionsEnd: -1,
-    contentTypeStart: -1,
-    contentTypeEnd: -1,
-    schemaStart: -1,
-    schemaEnd: -1,
-    timeTextStart: -1,
-    timeTextEnd: -1,
-    dataKind: 0,
-  };
-}
+/** Fields whose value may be empty. Other empty fields are omitted in canonical bytes. */
+const MAY_BE_EMPTY: ReadonlySet<number> = new Set([
+  TAG.SUBJECT,
+  TAG.TIME,
+  TAG.DATA_CONTENT_TYPE,
+  TAG.DATA_SCHEMA,
+  TAG.TIME_TEXT,
+]);
 
 /** Records one field. False when the bytes are not canonical here; the reader may have failed as well. */
-function placeField(layout: Draft, reader: ProtoReader, tag: number): boolean {
+function placeField(layout: EventSpans, reader: ProtoReader, tag: number): boolean {
   if (tag === TAG.DATA_KIND) {
     layout.dataKind = reader.signedVarint();
     return layout.dataKind !== 0 && layout.dataKind >= INT32_MIN && layout.dataKind <= INT32_MAX;
@@ -105,74 +63,25 @@ function placeField(layout: Draft, reader: ProtoReader, tag: number): boolean {
   if ((tag & 7) !== 2) return false;
   const start = reader.lengthDelimited();
   const end = reader.at;
-  switch (tag) {
-    case TAG.ID:
-      layout.idStart = start;
-      layout.idEnd = end;
-      return start < end;
-    case TAG.SPEC_VERSION:
-      layout.versionStart = start;
-      layout.versionEnd = end;
-      return start < end;
-    case TAG.TYPE:
-      layout.typeStart = start;
-      layout.typeEnd = end;
-      return start < end;
-    case TAG.SOURCE:
-      layout.sourceStart = start;
-      layout.sourceEnd = end;
-      return start < end;
-    case TAG.SUBJECT:
-      layout.subjectStart = start;
-      layout.subjectEnd = end;
-      return true;
-    case TAG.TIME:
-      return placeTime(layout, readTimestamp(reader.bytes, start, end));
-    case TAG.DATA:
-      layout.dataStart = start;
-      layout.dataEnd = end;
-      return start < end;
-    case TAG.EXTENSIONS:
-      return true;
-    case TAG.DATA_CONTENT_TYPE:
-      layout.contentTypeStart = start;
-      layout.contentTypeEnd = end;
-      return true;
-    case TAG.DATA_SCHEMA:
-      layout.schemaStart = start;
-      layout.schemaEnd = end;
-      return true;
-    case TAG.TIME_TEXT:
-      layout.timeTextStart = start;
-      layout.timeTextEnd = end;
-      return true;
-    default:
-      return false;
-  }
+  if (tag === TAG.EXTENSIONS) return true;
+  if (!layout.place(tag, start, end)) return false;
+  if (tag === TAG.TIME) return placeTime(layout, readTimestamp(reader.bytes, start, end));
+  return start < end || MAY_BE_EMPTY.has(tag);
 }
 
-function placeTime(layout: Draft, time: Instant | undefined): boolean {
-  if (time === undefined) return false;
-  layout.hasTime = true;
-  layout.seconds = time.seconds;
-  layout.nanos = time.nanos;
-  return true;
-}
-
-function placeStream(layout: Draft, bytes: Uint8Array): void {
-  if (layout.sourceStart === -1) return;
-  const { start, end } = streamSpan(bytes, layout.sourceStart, layout.sourceEnd);
-  layout.streamStart = start;
-  layout.streamEnd = end;
+function placeTime(layout: EventSpans, time: Instant | undefined): boolean {
+  layout.seconds = time?.seconds ?? 0;
+  layout.nanos = time?.nanos ?? 0;
+  return time !== undefined;
 }
 
 /** Returns true when the text is the canonical spelling of the time, which canonical bytes omit. */
-function isTimeTextNeedless(bytes: Uint8Array, layout: EventLayout): boolean {
+function isTimeTextNeedless(bytes: Uint8Array, layout: EventSpans): boolean {
   if (!layout.hasTime || !isInstant(layout.seconds, layout.nanos)) return false;
   return decodeUtf8(bytes, layout.timeTextStart, layout.timeTextEnd) === formatInstant(layout);
 }
 
-function areExtensionsCanonical(bytes: Uint8Array, layout: EventLayout): boolean {
+function areExtensionsCanonical(bytes: Uint8Array, layout: EventSpans): boolean {
   const reader = new ProtoReader(bytes, layout.extensionsStart, layout.extensionsEnd);
   let previousStart = 0;
   let previousEnd = 0;
@@ -234,7 +143,7 @@ function isValueCanonical(bytes: Uint8Array, from: number, to: number): boolean 
 }
 
 /** The instant of the time text, if the layout has a valid one. */
-export function timeTextInstant(bytes: Uint8Array, layout: EventLayout): Instant | undefined {
+export function timeTextInstant(bytes: Uint8Array, layout: EventSpans): Instant | undefined {
   const text = decodeUtf8(bytes, layout.timeTextStart, layout.timeTextEnd);
   return text === undefined ? undefined : parseInstant(text);
 }

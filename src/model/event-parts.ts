@@ -3,7 +3,7 @@ import type { CloudEventParts } from './cloud-event.ts';
 import type { ExtensionValue } from './event.ts';
 import { readEvent } from './event-decode.ts';
 import { trustedLayout } from './event-layout.ts';
-import { payloadForm } from './event-to-json.ts';
+import { payloadForm } from './payload-form.ts';
 
 /** The accepted event in `[from, to)`. A payload that JSON shows in base64 is binary, any other is text. */
 export function eventParts(bytes: Uint8Array, from: number, to: number): CloudEventParts {

@@ -1,15 +1,17 @@
 /**
- * Offsets of all fields in the canonical bytes of a stored event, in one pass that builds nothing.
+ * Offsets of all fields in the canonical bytes of an event, in one pass that builds nothing.
  *
- * A fold reuses one object for millions of events. The event was checked when accepted, and its page is verified, so
- * this trusts their order and encoding, and only checks that fields fill the bytes.
+ * A fold reuses one object for millions of stored events. Such an event was checked when accepted, and its page is
+ * verified, so `read` trusts their order and encoding, and only checks that fields fill the bytes. `layOutEvent`
+ * (event-layout.ts) trusts nothing.
  */
 import { assert } from '#base';
+import type { EventFacts } from './event.ts';
 import { TAG } from './event-wire.ts';
 import { streamSpan } from './uri.ts';
 
 /** Offsets into the array that was read; a start of −1 means absent. */
-export class EventSpans {
+export class EventSpans implements EventFacts {
   idStart = -1;
   idEnd = -1;
   versionStart = -1;
@@ -35,12 +37,19 @@ export class EventSpans {
   schemaStart = -1;
   schemaEnd = -1;
   dataKind = 0;
+  /** The time, read by `layOutEvent` only. */
+  seconds = 0;
+  nanos = 0;
 
   /** Inside the source, once `placeStream` was called. */
   streamStart = -1;
   streamEnd = -1;
 
-  /** Reads the event `[from, to)`. */
+  get hasTime(): boolean {
+    return this.timeStart !== -1;
+  }
+
+  /** Reads the stored event `[from, to)`. */
   read(bytes: Uint8Array, from: number, to: number): void {
     this.#forget();
     let at = from;
@@ -64,7 +73,7 @@ export class EventSpans {
       if (tag === TAG.EXTENSIONS) {
         if (this.extensionsStart === -1) this.extensionsStart = start;
         this.extensionsEnd = end;
-      } else this.#place(tag, at, end);
+      } else if (!this.place(tag, at, end)) assert(false, 'A stored event has known fields only', tag);
       at = end;
     }
     assert(at === to && this.typeStart !== -1, 'A stored event is in canonical wire form', from);
@@ -77,57 +86,58 @@ export class EventSpans {
     this.streamEnd = end;
   }
 
-  #place(tag: number, start: number, end: number): void {
+  /** Records a field with a length, other than an extension. Returns false when an event has no such field. */
+  place(tag: number, start: number, end: number): boolean {
     switch (tag) {
       case TAG.ID:
         this.idStart = start;
         this.idEnd = end;
-        return;
+        return true;
       case TAG.SPEC_VERSION:
         this.versionStart = start;
         this.versionEnd = end;
-        return;
+        return true;
       case TAG.TYPE:
         this.typeStart = start;
         this.typeEnd = end;
-        return;
+        return true;
       case TAG.SOURCE:
         this.sourceStart = start;
         this.sourceEnd = end;
-        return;
+        return true;
       case TAG.SUBJECT:
         this.subjectStart = start;
         this.subjectEnd = end;
-        return;
+        return true;
       case TAG.DATA:
         this.dataStart = start;
         this.dataEnd = end;
-        return;
+        return true;
       default:
-        this.#placeRare(tag, start, end);
+        return this.#placeRare(tag, start, end);
     }
   }
 
-  #placeRare(tag: number, start: number, end: number): void {
+  #placeRare(tag: number, start: number, end: number): boolean {
     switch (tag) {
       case TAG.TIME:
         this.timeStart = start;
         this.timeEnd = end;
-        return;
+        return true;
       case TAG.TIME_TEXT:
         this.timeTextStart = start;
         this.timeTextEnd = end;
-        return;
+        return true;
       case TAG.DATA_CONTENT_TYPE:
         this.contentTypeStart = start;
         this.contentTypeEnd = end;
-        return;
+        return true;
       case TAG.DATA_SCHEMA:
         this.schemaStart = start;
         this.schemaEnd = end;
-        return;
+        return true;
       default:
-        assert(false, 'A stored event has known fields only', tag);
+        return false;
     }
   }
 

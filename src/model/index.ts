@@ -124,12 +124,11 @@ export {
 export { decodeEvent, readEvent } from './event-decode.ts';
 export { encodeEvent } from './event-encode.ts';
 export { acceptJsonEvent } from './event-from-json.ts';
-export { EventJsonBytes } from './event-json-bytes.ts';
+export { EventJsonBytes, eventToJson } from './event-json-bytes.ts';
 export { eventFacts } from './event-layout.ts';
 export { eventParts } from './event-parts.ts';
 export type { EventShape } from './event-place.ts';
 export { foundBytes, showBytes } from './event-place.ts';
-export { eventToJson } from './event-to-json.ts';
 export { acceptDecoded, acceptEvent, walkEvent } from './event-walk.ts';
 export { describeFault, Faults, type Found, numberAsWritten } from './faults.ts';
 export {
@@ -157,6 +156,7 @@ export {
   textFrom,
   textsFrom,
 } from './json-read.ts';
+export { isWellFormedJson } from './json-scan.ts';
 export {
   COMMAND_BODY_BYTES_MAX,
   COMMAND_PAIRS_MAX,
@@ -257,4 +257,3 @@ export { OPTION_NAMES, optionsFromJson } from './transaction-json.ts';
 export { decodeTransactionOptions, encodeTransactionOptions } from './transaction-options.ts';
 export { transactionTooLarge } from './transaction-size.ts';
 export { refuseField, unknownFieldRule } from './unknown-field.ts';
-export { isWellFormedJson } from './json-scan.ts';

@@ -93,10 +93,15 @@ export class JsonBytes {
     const taken = this.bytes.subarray(0, this.at);
     this.bytes = NO_BYTES;
     this.#view = NO_VIEW;
+    this.reset();
+    return taken;
+  }
+
+  /** Starts again in the same buffer. */
+  reset(): void {
     this.at = 0;
     this.#source = NO_BYTES;
     this.#sourceView = NO_VIEW;
-    return taken;
   }
 
   /** Sets the source of the following copies. */

@@ -4,21 +4,11 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { concatBytes, encodeUtf8 } from '#base';
 import { isWellFormedJson, JSON_DEPTH_MAX } from '#model';
+import { isPlatformJson } from '../../support/platform-json.ts';
 import { runs } from '../../support/runs.ts';
 
 function wanted(bytes: Uint8Array, from: number, to: number): boolean {
-  try {
-    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes.subarray(from, to));
-    return levelsOf(JSON.parse(text)) <= JSON_DEPTH_MAX;
-  } catch (error) {
-    if (error instanceof SyntaxError || error instanceof TypeError) return false;
-    throw error;
-  }
-}
-
-function levelsOf(value: unknown): number {
-  if (typeof value !== 'object' || value === null) return 0;
-  return 1 + Object.values(value).reduce((most: number, each) => Math.max(most, levelsOf(each)), 0);
+  return isPlatformJson(bytes.subarray(from, to));
 }
 
 /** Surrounded by bytes that are not part of the range. */
