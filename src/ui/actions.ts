@@ -182,8 +182,13 @@ export function showState({ databaseName }: Place, view: NamedVersion, needed: P
     name: 'show_state',
     method: 'GET',
     path: versionPath(databaseName, 'state-views', view),
-    does: 'shows the state at a revision',
-    query: { revision: 'a revision, or latest', ...needed },
+    does: 'shows the state at a revision, and what differs from another revision or version',
+    query: {
+      revision: 'a revision, or latest',
+      ...needed,
+      other_revision: 'optional: a revision to compare it with',
+      other_version: 'optional: a version to compare it with',
+    },
   };
 }
 

@@ -60,6 +60,12 @@ export interface ShownState {
   /** Bindings and the end of effective time, as a query string. */
   readonly query: string;
   readonly state: string;
+  readonly compared?: {
+    readonly version: number | bigint;
+    readonly revision: number;
+    /** Unified diff from the other state to this one. */
+    readonly difference: string;
+  };
 }
 
 export function versionPage(scope: Scope, version: DefinedVersion, shown?: ShownState): Description {
@@ -76,23 +82,26 @@ export function versionPage(scope: Scope, version: DefinedVersion, shown?: Shown
   return shown === undefined ? page : { ...page, ...statePage(scope, named, shown) };
 }
 
-type StatePage = Pick<Description, 'summary' | 'links' | 'place' | 'lines'>;
+type StatePage = Pick<Description, 'summary' | 'links' | 'place' | 'texts'>;
 
 function statePage({ databaseName }: Scope, named: NamedVersion, shown: ShownState): StatePage {
-  const { revision, cut, query } = shown;
+  const { revision, cut, query, compared } = shown;
   const path = versionPath(databaseName, 'state-views', named);
   const more = query === '' ? '' : `&${query}`;
+  const other = compared && `, and what differs from version ${compared.version} at revision ${compared.revision}`;
   const until = cut === undefined ? '' : ` as of the effective time ${cut}`;
   const at = { databaseName, revision };
   return {
-    summary: `The state of ${named.name} v${named.version} at revision ${revision}${until}.`,
+    summary: `The state of ${named.name} v${named.version} at revision ${revision}${until}${other ?? ''}.`,
     links: {
       rendered: `${runPath(at, 'state-views', named)}${query === '' ? '' : `?${query}`}`,
+      last_change: revision === 0 ? undefined : `${path}?revision=${revision}&other_revision=${revision - 1}${more}`,
+      state_alone: compared && `${path}?revision=${revision}${more}`,
       version: path,
       ...contextLinks(at),
     },
     place: { ...at, pathAtRevision: `${path}?revision={revision}${more}` },
-    lines: ['state'],
+    texts: { state: 'lines', difference: 'difference' },
   };
 }
 

@@ -20,8 +20,8 @@ export interface Description {
   readonly rows?: RowView;
   /** Views of lists among the members, by member name. */
   readonly memberRows?: Readonly<Record<string, RowView>>;
-  /** Names of the members that are texts of several lines. */
-  readonly lines?: readonly string[];
+  /** Members that are texts of several lines, or unified diffs. */
+  readonly texts?: Readonly<Record<string, 'lines' | 'difference'>>;
 }
 
 export interface ShownPlace extends Place {

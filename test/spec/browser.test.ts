@@ -18,7 +18,7 @@ const KINDS = [
   `/databases/${name}`,
   `${AT}/events`,
   `${AT}/events/1?index=0`,
-  `/db/${name}/state-views/read/v1?revision=6`,
+  `/db/${name}/state-views/read/v1?revision=6&other_revision=0`,
   `/db/${name}/state-changes/decides/v1`,
   `/databases/${name}/query-builder`,
 ];

@@ -1,4 +1,4 @@
-// Pages show the changes of a database between two revisions and the state of a State View, and link events to their
+// Pages show the changes of a database and of a state between two revisions or versions, and link events to their
 // causes.
 import { describe, expect, it } from 'vitest';
 import { linesView } from '../support/components/lines-view.ts';
@@ -123,8 +123,20 @@ describe('SPEC-HTTP-STATE-PAGE', async () => {
     expect(await read('lines', '')).not.toHaveProperty('state');
   });
 
-  it('takes the parameters of the view', async () => {
-    expect(await read('one', 'revision=3&subject.account=ada')).toMatchObject({ state: 'begin\none\none\nend' });
+  it('shows the difference from another revision, and from another version', async () => {
+    expect(await read('lines', 'revision=3&other_revision=1')).toMatchObject({
+      other_version: 1,
+      other_revision: 1,
+      difference: '@@ -1,3 +1,5 @@\n begin\n one\n+one\n+one\n end',
+    });
+    const wanted = { other_version: 1, other_revision: 1, difference: '@@ -1,3 +1,3 @@\n begin\n-one\n+two\n end' };
+    expect(await read('lines', 'revision=1&other_version=1', 2)).toMatchObject(wanted);
+    expect(await read('lines', 'revision=3&other_revision=3')).toMatchObject({ difference: '' });
+  });
+
+  it('takes the parameters of the view, and one cut for both sides', async () => {
+    const expected = { state: 'begin\none\none\nend', difference: expect.stringContaining('+one') };
+    expect(await read('one', 'revision=3&subject.account=ada&other_revision=2')).toMatchObject(expected);
     const cut = '2024-01-02T00:00:00Z';
     const whole = { effective_time_end_at: cut, state: 'begin\n1\n1\nend' };
     expect(await read('timed', `revision=3&effective_time_end_at=${cut}`)).toMatchObject(whole);
@@ -134,8 +146,9 @@ describe('SPEC-HTTP-STATE-PAGE', async () => {
   });
 
   it.each([
-    ['lines', 'revision=4', 404, /no revision 4/],
-    ['timed', 'effective_time_end_at=now', 400, /revision is missing/],
+    ['lines', 'revision=1&other_revision=4', 404, /no revision 4/],
+    ['lines', 'revision=1&other_version=9', 404, /version/],
+    ['lines', 'other_revision=1', 400, /revision/],
     ['one', 'revision=1', 400, /subject\.account/],
     ['timed', 'revision=1', 400, /effective_time_end_at/],
     ['binary', 'revision=1', 400, /is application\/x-bytes: a page shows text and JSON/],
@@ -152,14 +165,15 @@ describe('SPEC-HTTP-STATE-PAGE', async () => {
     expect(told).toEqual([413, expect.stringMatching(/its render has all of them/)]);
   });
 
-  it('is a page with links to other revisions and to its render', async () => {
-    const { text } = await api.get(pathOf('lines', 'revision=2', 2), HTML);
+  it('is a page with links to other revisions, and with added and removed lines', async () => {
+    const { text } = await api.get(pathOf('lines', 'revision=2&other_revision=1', 2), HTML);
     expect(text).toContain(`data-path="/db/${shop}/state-views/lines/v2?revision={revision}"`);
-    expect(text).toContain('begin\ntwo\ntwo\nend</pre>');
+    expect(text).toContain('<ins>+two\n</ins>');
     expect(text).toContain(`href="/api/v1/db/${shop}/2/state-views/lines/v2"`);
     const plain = await api.get(pathOf('one', 'revision=2&subject.account=a'), TEXT);
     expect(readToonPage(plain.text).links).toMatchObject({
       rendered: `GET /api/v1/db/${shop}/2/state-views/one/v1?subject.account=a`,
+      last_change: `GET /db/${shop}/state-views/one/v1?revision=2&other_revision=1&subject.account=a`,
     });
   });
 });

@@ -77,8 +77,8 @@ describe('SPEC-HTTP-HTML: a revision that does not exist yet', () => {
       `/db/${name}/${latest}/events?limit=2&start=${latest + 1}`,
     ],
     [
-      `/db/${name}/state-views/read/v1?effective_time_end_at=2999-01-01T00:00:00Z&revision=${latest + 1}`,
-      `/db/${name}/state-views/read/v1?effective_time_end_at=2999-01-01T00:00:00Z&revision=${latest}`,
+      `/db/${name}/state-views/read/v1?other_revision=0&revision=${latest + 1}`,
+      `/db/${name}/state-views/read/v1?other_revision=0&revision=${latest}`,
     ],
   ])('has a page that links to the same page at the latest revision: %s', async (path, before) => {
     const { status, text } = await api.get(path, HTML);

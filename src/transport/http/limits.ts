@@ -64,7 +64,7 @@ export const HTML_SIZES: ListSizes = { itemsDefault: 50, itemsMax: 500, bytesMax
 /** Events counted for the changes between two revisions, within the bytes of a page. */
 export const CHANGED_EVENTS_MAX = 10_000;
 
-/** Bytes of a state that a page shows. A longer one has only its own URL. */
+/** Bytes of a state that a page shows or compares. A longer one has only its own URL. */
 export const STATE_SHOWN_BYTES_MAX: number = 64 * 1024;
 
 /** Bytes of the reply to one transaction or one event, as stored and as text. */

@@ -1,21 +1,35 @@
-/** The state of a State View at a revision, on the page of its version. Only for text and JSON. */
+/**
+ * The state of a State View on the page of its version: the state at a revision, and a diff to another revision or
+ * version. Only for text and JSON.
+ */
 
-import { DatabaseError, formatInstant, quote } from '#base';
+import { type AskedRevision, DatabaseError, formatInstant, quote } from '#base';
 import { isJsonType, parseJson } from '#model';
+import type { ReadAt, ReadScope } from '#service';
 import { isReadable, laidOut, type ShownState } from '#ui';
 import { CUT, cutFrom, NOW, nowAt } from './effective-time-cut.ts';
 import { invalidField } from './errors.ts';
-import type { JsonMembers } from './json-text.ts';
+import { type JsonMembers, RawJson } from './json-text.ts';
 import { STATE_SHOWN_BYTES_MAX } from './limits.ts';
-import { parseRevision } from './query-string.ts';
+import { unifiedDifference } from './line-difference.ts';
+import { parseRevision, type QueryParameters } from './query-string.ts';
 import { renderParameters } from './render-parameters.ts';
 import type { HttpRequest } from './request.ts';
 import type { RouteContext } from './route.ts';
 
 const REVISION = 'revision';
+const OTHER_REVISION = 'other_revision';
+const OTHER_VERSION = 'other_version';
+const OWN = [REVISION, OTHER_REVISION, OTHER_VERSION] as const;
 
 /** Parameters besides those with a dot, which bind the selector. */
-export const STATE_PARAMETERS: readonly string[] = [REVISION, CUT];
+export const STATE_PARAMETERS: readonly string[] = [...OWN, CUT];
+
+interface Asked {
+  readonly name: string;
+  readonly version: number | bigint;
+  readonly at: ReadAt;
+}
 
 /** Undefined when no state is requested. @throws DatabaseError when it cannot be shown */
 export async function shownState(
@@ -23,34 +37,82 @@ export async function shownState(
   context: RouteContext,
   version: number | bigint,
 ): Promise<ShownState | undefined> {
-  const revision = request.query().get(REVISION);
-  const query = request.query().without(REVISION);
-  const name = request.param('name');
-  const { cut: until, bindings } = renderParameters(query, { name, isPresented: true });
+  const query = request.query();
+  const [revision, otherRevision, otherVersion] = OWN.map((name) => query.get(name));
   if (revision === undefined) {
-    if (until !== undefined) throw invalidField(REVISION, `is missing: at which ${CUT} says more of`);
+    const stray = [...query.names()].find((each) => STATE_PARAMETERS.includes(each));
+    if (stray !== undefined) throw invalidField(REVISION, `is missing: at which ${stray} says more of`);
     return undefined;
   }
-  const at = revision === 'latest' ? revision : parseRevision(REVISION, revision);
-  const asked = cutFrom(until);
-  const cut = asked === NOW ? (await nowAt(request, context, at)).instant : asked;
-  const opened = await context.service.openStateView({ ...request.read(), name, version, at });
-  const { definition } = opened.version;
-  if (!isReadable(definition)) throw notReadable(definition);
-  const view = opened.bind({ parameters: bindings, field: 'query', cut });
-  const { bytes } = await view.render({ signal: request.signal() });
-  return {
-    revision: opened.revision,
-    cut: view.cut && formatInstant(view.cut),
-    query: query.toText(),
-    state: await request.inTurn(() => textOf(bytes, definition)),
+  const read = await reader(request, context);
+  const asked = { name: request.param('name'), version, at: atOf(REVISION, revision) };
+  const own = await read(asked);
+  const shown = { revision: own.revision, cut: own.cut, query: boundIn(query), state: own.text };
+  if (otherRevision === undefined && otherVersion === undefined) return shown;
+  const other = {
+    ...asked,
+    at: otherRevision === undefined ? own.revision : atOf(OTHER_REVISION, otherRevision),
+    version: otherVersion === undefined ? version : parseRevision(OTHER_VERSION, otherVersion),
   };
+  const before = await read(other);
+  const difference = await request.inTurn(() => unifiedDifference(before.text, own.text));
+  return { ...shown, compared: { version: other.version, revision: before.revision, difference } };
 }
 
 export function stateMembers(shown: ShownState | undefined): JsonMembers {
   if (shown === undefined) return {};
-  const { revision, cut, state } = shown;
-  return { state_revision: revision, effective_time_end_at: cut, state };
+  const { revision, cut, state, compared } = shown;
+  return {
+    state_revision: revision,
+    effective_time_end_at: cut,
+    other_version: compared && new RawJson(String(compared.version)),
+    other_revision: compared?.revision,
+    difference: compared?.difference,
+    state,
+  };
+}
+
+function atOf(name: string, text: string): AskedRevision | 'latest' {
+  return text === 'latest' ? text : parseRevision(name, text);
+}
+
+/** Parts that both states share. */
+function boundIn(query: QueryParameters): string {
+  return OWN.reduce((rest, name) => rest.without(name), query).toText();
+}
+
+interface ReadState extends Pick<ReadScope, 'revision'> {
+  readonly cut: string | undefined;
+  readonly text: string;
+}
+
+/** Reads states by the parameters of the request, both with the same `now`. */
+async function reader(request: HttpRequest, context: RouteContext): Promise<(asked: Asked) => Promise<ReadState>> {
+  const query = OWN.reduce((rest, name) => rest.without(name), request.query());
+  const { cut: text, bindings } = renderParameters(query, { name: request.param('name'), isPresented: true });
+  const asked = cutFrom(text);
+  const cut = asked === NOW ? (await nowAt(request, context, laterOf(request.query()))).instant : asked;
+  return async (side) => {
+    const opened = await context.service.openStateView({ ...request.read(), ...side });
+    const { definition } = opened.version;
+    if (!isReadable(definition)) throw notReadable(definition);
+    const view = opened.bind({ parameters: bindings, field: 'query', cut });
+    const { bytes } = await view.render({ signal: request.signal() });
+    return {
+      revision: opened.revision,
+      cut: view.cut && formatInstant(view.cut),
+      text: await request.inTurn(() => textOf(bytes, definition)),
+    };
+  };
+}
+
+/** The higher of the two revisions. */
+function laterOf(query: QueryParameters): AskedRevision | 'latest' {
+  const sides = [REVISION, OTHER_REVISION].flatMap((name) => {
+    const text = query.get(name);
+    return text === undefined ? [] : [atOf(name, text)];
+  });
+  return sides.reduce((later, each) => (later === 'latest' || (each !== 'latest' && each <= later) ? later : each));
 }
 
 interface Shape {

@@ -37,7 +37,7 @@ function aroundList(members: Members): Members {
 const SAID_ELSEWHERE = new Set(['database', 'revision', 'has_more', 'next', 'next_cursor']);
 
 /** How members are shown. */
-interface MemberViews extends Pick<Description, 'memberRows' | 'lines'> {
+interface MemberViews extends Pick<Description, 'memberRows' | 'texts'> {
   readonly long?: LongPayloads;
 }
 
@@ -50,8 +50,9 @@ export function membersMarkup(members: Members, views: MemberViews = {}): Markup
 }
 
 function memberMarkup(name: string, node: JsonNode, views: MemberViews): Markup {
-  const { long = NO_LONG_PAYLOADS, memberRows = {}, lines = [] } = views;
-  if (node.kind === 'string' && lines.includes(name)) return linesMarkup(node.value);
+  const { long = NO_LONG_PAYLOADS, memberRows = {}, texts = {} } = views;
+  const text = texts[name];
+  if (node.kind === 'string' && text !== undefined) return linesMarkup(node.value, text);
   if (node.kind !== 'array') return valueMarkup(node, 'page', long);
   if (node.items.length === 0) return html`<span class="absent">none</span>`;
   const rows = node.items.filter((item) => item.kind === 'object');
@@ -138,7 +139,16 @@ export function words(name: string): string {
   return name.replaceAll('_', ' ');
 }
 
-function linesMarkup(text: string): Markup {
-  if (text === '') return html`<span class="absent">empty</span>`;
-  return html`<pre class="json" tabindex="0">${text}</pre>`;
+/** A text of several lines, or a unified diff with added and removed lines marked. */
+function linesMarkup(text: string, kind: 'lines' | 'difference'): Markup {
+  if (text === '') return html`<span class="absent">${kind === 'lines' ? 'empty' : 'nothing differs'}</span>`;
+  if (kind === 'lines') return html`<pre class="json" tabindex="0">${text}</pre>`;
+  return html`<pre class="difference" tabindex="0">${text.split('\n').map(lineMarkup)}</pre>`;
+}
+
+function lineMarkup(line: string): Markup {
+  if (line.startsWith('+')) return html`<ins>${line}\n</ins>`;
+  if (line.startsWith('-')) return html`<del>${line}\n</del>`;
+  if (line.startsWith('@@')) return html`<span class="place">${line}\n</span>`;
+  return html`<span>${line}\n</span>`;
 }

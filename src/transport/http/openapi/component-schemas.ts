@@ -28,6 +28,9 @@ const OFFERS = list(answer({ content_type: text() }, { schema: text() }));
 const SHOWN_STATE = {
   state_revision: REVISION,
   effective_time_end_at: text(),
+  other_version: VERSION,
+  other_revision: REVISION,
+  difference: text('From the other state to this one, as a unified difference of their lines.'),
   state: text('JSON over lines, or the text as it is.'),
 };
 
