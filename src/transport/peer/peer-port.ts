@@ -22,7 +22,7 @@ import type { Wire } from './wire.ts';
 
 type PortOptions = PeerPortOptions & Pick<LinksOptions, 'limits' | 'draw' | 'world' | 'tls'>;
 
-/** What serves the connections; the door verifies them first, where TLS is used. */
+/** Servers of the connections. The door verifies them first, where TLS is used. */
 interface Serving {
   readonly server: PeerServer;
   readonly door: SecureDoor | undefined;

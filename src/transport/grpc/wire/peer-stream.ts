@@ -4,7 +4,7 @@
  *
  * ```
  *   receiving ── the handler has the message ──> handled ── the call has ended ──> ended ── the peer has it all ──> gone
- *      ├── malformed, no room, or its deadline has passed ──> answered              └── too slow ──> reset
+ *      ├── malformed, no room, or its deadline ──> answered                          └── too slow ──> reset
  *      └── too slow ──> reset; while others need the room: answered
  * ```
  */
@@ -24,7 +24,7 @@ import { RequestHeaders } from './request-headers.ts';
 import { type CallStatus, headersOf } from './status.ts';
 import type { ConnectionStreams } from './stream-limits.ts';
 
-/** How the requests of a method are read and served. */
+/** Rules for the requests of a method. */
 export interface MethodRule {
   /** False: exactly one message is allowed. */
   readonly isStream: boolean;

@@ -81,7 +81,10 @@ export class RequestHeaders {
     return this.#raw !== undefined;
   }
 
-  /** All values of a repeated header, by its lowercase name; none if it was sent once. A cookie may be split (RFC 9113, 8.2.3). */
+  /**
+   * All values of a repeated header, by its lowercase name; none if it was sent once. A cookie may be split (RFC 9113,
+   * 8.2.3).
+   */
   repeated(name: string): readonly string[] {
     if (this.#raw === undefined || name === 'cookie') return [];
     const values = this.#raw.filter((_value, at, raw) => at % 2 === 1 && raw[at - 1] === name);

@@ -28,8 +28,8 @@ import { Unpacker } from './unpacking.ts';
 
 export interface WireServerParts extends WireParts {
   /**
-   * Methods with streams of requests are among them. Such a call lasts no longer than a request may take to arrive (T8);
-   * their handlers bound its number.
+   * Some have streams of requests. Such a call lasts no longer than a request may take to arrive (T8), and its handler
+   * bounds the number of calls.
    */
   readonly methods: readonly (Method | DuplexMethod)[];
   readonly meterOf: (method: MethodTraits) => MethodMeter;
