@@ -9,6 +9,7 @@ import { SERVICE_LIMITS } from '../../src/service/limits.ts';
 import { RATE_BUCKETS_MAX } from '../../src/service/rate-limit/rate-limiter.ts';
 import { callPlaces, GRPC_LIMITS, OPEN_REQUEST_BYTES_MAX } from '../../src/transport/grpc/limits.ts';
 import { REFLECTION_LIMITS } from '../../src/transport/grpc/reflection.ts';
+import { INVALID_FRAMES_MAX } from '../../src/transport/grpc/wire/connections.ts';
 import { HEAD_LIMITS } from '../../src/transport/grpc/wire/frame-faults.ts';
 import {
   FEW_PIECES,
@@ -18,7 +19,6 @@ import {
 } from '../../src/transport/grpc/wire/stream-limits.ts';
 import * as http from '../../src/transport/http/limits.ts';
 import { ANSWER_MS } from '../../src/transport/http-connections.ts';
-import { INVALID_FRAMES_MAX } from '../../src/transport/opening.ts';
 
 export interface LimitRow {
   readonly what: string;

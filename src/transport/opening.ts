@@ -20,7 +20,7 @@
  *
  * A client that does not acknowledge settings, as RFC 9113 requires, is not served.
  */
-import { constants, type ServerOptions, type Settings } from 'node:http2';
+import { constants, type Settings } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { FrameFloods } from './frame-floods.ts';
 import type { Hold, MemoryBudget } from './memory-budget.ts';
@@ -29,8 +29,6 @@ export interface OpeningOptions {
   readonly socket: Socket;
   /** Streams that the client may have open at a time. */
   readonly streams: number;
-  /** Settings that node:http2 announces, as given to `http2Options`. */
-  readonly own: Settings;
   /** A client that has not acknowledged the settings by then is disconnected. */
   readonly withinMs: number;
   /** Counts the bytes that arrive before the acknowledgement. */
@@ -57,7 +55,7 @@ const HEADER_TABLE_SIZE = 1;
 const MAX_CONCURRENT_STREAMS = 3;
 const SETTING_BYTES = 6;
 
-/** Settings that node:http2 must announce on every port, so that nghttp2 enforces them. */
+/** All settings that node:http2 must announce, so that nghttp2 enforces them. Their number is known before it does so. */
 export const NO_HPACK_TABLE: Settings = { headerTableSize: 0 };
 
 /**
@@ -65,15 +63,6 @@ export const NO_HPACK_TABLE: Settings = { headerTableSize: 0 };
  * headers of hundreds of calls at once.
  */
 const HELD_BYTES_MAX = 1024 * 1024;
-
-/** Maximum number of headers of a request, including repeated ones. */
-export const HEADER_PAIRS_MAX = 256;
-
-/** Maximum number of invalid requests of a session: each decodes up to 16 KiB of headers per frame. */
-export const INVALID_FRAMES_MAX = 100;
-
-/** For options of node:http2. */
-export const NO_BOUND: number = 2 ** 31;
 
 /** Bytes of header blocks before the acknowledgement, while an HPACK table still exists. */
 const HEADER_BYTES_MAX = 32 * 1024;
@@ -163,15 +152,6 @@ class Acknowledgement {
   }
 }
 
-/**
- * Options of node:http2 with the bounds of every port. `settings` are all that node:http2 announces: their number must
- * be known before it sends them. The caller ends sessions whose requests have more than HEADER_PAIRS_MAX headers:
- * node:http2 would reset the stream without notice.
- */
-export function http2Options(options: ServerOptions & { readonly settings: Settings }): ServerOptions {
-  return { maxHeaderListPairs: NO_BOUND, maxSessionInvalidFrames: INVALID_FRAMES_MAX, ...options };
-}
-
 /** Announces the settings of a connection, and waits until its client knows them. */
 export function announceSettings(options: OpeningOptions): void {
   new Opening(options).begin();
@@ -234,9 +214,9 @@ class Opening {
   }
 
   #handOver(place: 'here' | 'broken'): void {
-    const { socket, own, floods, onOpen } = this.#options;
+    const { socket, floods, onOpen } = this.#options;
     // The first frame of node:http2, which the client must ignore.
-    const hidden = FRAME_HEADER_BYTES + SETTING_BYTES * Object.keys(own).length;
+    const hidden = FRAME_HEADER_BYTES + SETTING_BYTES * Object.keys(NO_HPACK_TABLE).length;
     socket.off('data', this.#onData);
     socket.pause();
     // The socket decides after this piece whether it continues to read, and a TLS socket accepts nothing from

@@ -8,7 +8,7 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { ConnectionPlaces } from '../../connection-places.ts';
 import type { FrameFloods } from '../../frame-floods.ts';
 import { type HeldPort, listenOptions } from '../../held-port.ts';
-import { announceSettings, http2Options, NO_BOUND, NO_HPACK_TABLE } from '../../opening.ts';
+import { announceSettings, NO_HPACK_TABLE } from '../../opening.ts';
 import type { WireParts } from './parts.ts';
 import { type ReadingTurns, readHandleOf } from './reading-turns.ts';
 import { ConnectionStreams } from './stream-limits.ts';
@@ -23,18 +23,26 @@ export interface ConnectionsOptions {
 /** node:http2 refuses streams of a connection beyond it; its default of 10 MB is a handful of large transactions. */
 const SESSION_MEMORY_MB = 256;
 
+/** Maximum number of invalid requests of a session: each decodes up to 16 KiB of headers per frame. */
+export const INVALID_FRAMES_MAX = 100;
+
+const NO_BOUND = 2 ** 31;
+
 /**
  * T12 bounds the streams that a client may cancel. nghttp2's own bound is 33 a second, which clients exceed when their
  * deadlines pass.
  */
-const HTTP2_OPTIONS: ServerOptions = http2Options({
+const HTTP2_OPTIONS: ServerOptions = {
   maxSessionMemory: SESSION_MEMORY_MB,
   maxSendHeaderBlockLength: Number.MAX_SAFE_INTEGER,
   streamResetBurst: NO_BOUND,
   streamResetRate: NO_BOUND,
   maxSessionRejectedStreams: 10_000,
+  maxSessionInvalidFrames: INVALID_FRAMES_MAX,
+  // A session whose request has too many headers is ended; node:http2 would reset the stream without notice.
+  maxHeaderListPairs: NO_BOUND,
   settings: NO_HPACK_TABLE,
-});
+};
 
 /** Where to listen. */
 export interface ListenPlace {
@@ -135,8 +143,7 @@ export class Connections {
     // A connection that was closed at once, for lack of file descriptors, receives nothing: that is decided in this
     // turn.
     process.nextTick(() => {
-      if (!socket.destroyed)
-        announceSettings({ socket, streams, own: NO_HPACK_TABLE, withinMs, requests, floods, onOpen: opened });
+      if (!socket.destroyed) announceSettings({ socket, streams, withinMs, requests, floods, onOpen: opened });
     });
   }
 

@@ -7,7 +7,6 @@
  * issue 1824 decides the same for its server).
  */
 import type { IncomingHttpHeaders } from 'node:http2';
-import { HEADER_PAIRS_MAX } from '../../opening.ts';
 import { headerRule, untakenRule } from '../../own-headers.ts';
 import type { GrpcStatusName } from './status.ts';
 
@@ -67,7 +66,7 @@ interface HeadLimits {
 export const HEAD_LIMITS: HeadLimits = {
   headerBytesMax: 16 * 1024,
   headersMax: 128,
-  headerPairsMax: HEADER_PAIRS_MAX,
+  headerPairsMax: 256,
   floodBytesMax: 256 * 1024,
 };
 

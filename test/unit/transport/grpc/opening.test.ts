@@ -5,7 +5,7 @@ import { connect, createServer, type TLSSocket } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { FrameFloods } from '../../../../src/transport/frame-floods.ts';
 import { MemoryBudget } from '../../../../src/transport/memory-budget.ts';
-import { announceSettings, NO_HPACK_TABLE } from '../../../../src/transport/opening.ts';
+import { announceSettings } from '../../../../src/transport/opening.ts';
 import { Authority } from '../../../support/certificates.ts';
 import { eventually } from '../../../support/eventually.ts';
 import {
@@ -149,7 +149,7 @@ it('a connection of TLS that its client closes right after the acknowledgement i
     const onOpen = (): void => void (served += 1);
     const floods = new FrameFloods(() => undefined);
     const requests = new MemoryBudget({ bytesMax: 0, patienceMs: 0 });
-    announceSettings({ socket, streams: STREAMS, own: NO_HPACK_TABLE, withinMs: 60_000, requests, floods, onOpen });
+    announceSettings({ socket, streams: STREAMS, withinMs: 60_000, requests, floods, onOpen });
   };
   await using server = createServer(new Authority().issue({ cn: 'server' }), serve).listen(0, '127.0.0.1');
   await once(server, 'listening');
