@@ -12,7 +12,7 @@ import { reading } from '../request-reader.ts';
 import { tracedAs } from './call-traces.ts';
 import type { GrpcContext } from './context.ts';
 import { EMPTY } from './messages.ts';
-import { floorOf, floorsOf, refuseRelayed, requiresLeader } from './metadata.ts';
+import { floorsOf, requiresLeader, writeOf } from './metadata.ts';
 import { sentInstant } from './sent-instant.ts';
 import { type Answer, shape, unary, WRITE } from './unary.ts';
 import type { UnaryMethod } from './wire/method.ts';
@@ -29,16 +29,8 @@ function catalogMethods({ service, leaderTrailers }: GrpcContext): readonly Unar
       return { message: { database: messageOf(created) }, scope: created, trailers: leaderTrailers.of() };
     }),
     unary(shape('DeleteDatabase', EMPTY, WRITE), async ({ databaseName, databaseId }, call) => {
-      const requireLeader = requiresLeader(call);
-      if (requireLeader) refuseRelayed(call);
       const instance = databaseId === undefined ? {} : { databaseId };
-      const reply = await service.deleteDatabase({
-        databaseName,
-        ...instance,
-        requireLeader,
-        floor: floorOf(call),
-        ...tracedAs(call),
-      });
+      const reply = await service.deleteDatabase({ databaseName, ...instance, ...writeOf(call) });
       const scope = reply.kind === 'deleted' ? { scope: { databaseId: reply.databaseId } } : {};
       return { message: {}, ...scope, trailers: leaderTrailers.of() };
     }),

@@ -12,10 +12,9 @@ import {
   storedEvents,
   undecidedError,
 } from '#service';
-import { tracedAs } from './call-traces.ts';
 import { type CommandCall, parseDecide, parseExecute, parseProcess } from './command-requests.ts';
 import { EVENT_STORE, type GrpcContext } from './context.ts';
-import { floorOf, floorsOf, ledWrite, refuseRelayed, requiresLeader, scopeHeaders } from './metadata.ts';
+import { floorsOf, ledWrite, scopeHeaders, writeOf } from './metadata.ts';
 import { encodeTransactReply } from './transact-reply.ts';
 import { WRITE } from './unary.ts';
 import type { Call } from './wire/call.ts';
@@ -67,22 +66,18 @@ function run(
   request: CommandCall,
   lastSeen?: Parameters<GrpcContext['service']['executeCommand']>[0]['lastSeen'],
 ): Promise<ExecuteCommandReply> {
-  return ledWrite(service, request.databaseName, async () => {
-    const requireLeader = requiresLeader(call);
-    if (requireLeader) refuseRelayed(call);
-    return service.executeCommand({
+  return ledWrite(service, request.databaseName, async () =>
+    service.executeCommand({
       ...request,
       lastSeen,
       batchId: call.header(BATCH_ID),
       batchIdField: BATCH_ID,
       origin: ORIGIN.GRPC_STATE_CHANGE,
       options: NO_OPTIONS,
-      requireLeader,
-      floor: floorOf(call),
       signal: call.signal,
-      ...tracedAs(call),
-    });
-  });
+      ...writeOf(call),
+    }),
+  );
 }
 
 async function decide({ service }: GrpcContext, call: Call, bytes: Uint8Array): Promise<void> {
