@@ -219,9 +219,7 @@ async function run(perTurn: number): Promise<number> {
       tellsAdmission: false,
       staysHere: false,
     }));
-    core.send(
-      unpackCommands(packCommands({ proposals, creates: [], deletes: [], reads: [], shown: 0, follows: false })),
-    );
+    core.send(unpackCommands(packCommands({ proposals, creates: [], reads: [], shown: 0, follows: false })));
     log.sync();
     await answered((turn + 1) * perTurn);
   }

@@ -45,14 +45,6 @@ export interface CreateRequest {
   readonly staysHere: boolean;
 }
 
-export interface DeleteRequest {
-  readonly token: Token;
-  readonly name: string;
-  readonly databaseId: DatabaseId | undefined;
-  /** Same as in a proposal. */
-  readonly staysHere: boolean;
-}
-
 export interface ReadRequest {
   readonly token: Token;
   readonly group: GroupId;
@@ -62,7 +54,6 @@ export interface ReadRequest {
 export interface Commands {
   readonly proposals: readonly Proposal[];
   readonly creates: readonly CreateRequest[];
-  readonly deletes: readonly DeleteRequest[];
   readonly reads: readonly ReadRequest[];
   /** The front has applied the catalog up to this index of a report; 0: nothing new. */
   readonly shown: number;

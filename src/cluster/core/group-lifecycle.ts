@@ -50,6 +50,7 @@ import type { Reporter } from '../reporter.ts';
 
 export interface LifecyclePorts {
   readonly node: NodeId;
+  readonly catalog: () => Pick<CatalogMachine, 'bindingOf'>;
   readonly kv: KvReader;
   readonly machines: Machines;
   readonly limits: CoreLimits;
@@ -81,10 +82,6 @@ export class Lifecycle {
   readonly #dormant = new Map<GroupId, ReplicaId>();
   /** Groups assigned to this node that have no rows in the store yet. */
   readonly #awaited = new Map<GroupId, Binding>();
-  /** Databases of the catalog without a replica on this node, with the nodes that have one. */
-  readonly #elsewhere = new Map<GroupId, readonly NodeId[]>();
-  /** Names of all databases of the catalog. */
-  readonly #names = new Map<GroupId, string>();
   readonly #open = new Map<GroupId, Group>();
   /** Shared by thousands of groups, because most replicas of a node have the same copy number. */
   readonly #configs = new Map<ReplicaId, Config>();
@@ -114,10 +111,8 @@ export class Lifecycle {
 
   /** Records the group of a database; if it belongs on this node, `arrive` follows when its rows are there. */
   await(binding: Binding): void {
-    const { group: id, name, replicas } = binding;
+    const { group: id } = binding;
     assert(!this.isHere(id), 'A group that is here is not awaited', id);
-    this.#names.set(id, name);
-    this.#elsewhere.set(id, this.nodesOf(replicas));
     if (this.own(binding) === undefined) this.#awaited.delete(id);
     else this.#awaited.set(id, binding);
   }
@@ -129,7 +124,6 @@ export class Lifecycle {
     const awaited = this.#awaited.get(id);
     if (own === undefined || awaited === undefined || this.own(awaited) !== own) return false;
     this.#awaited.delete(id);
-    this.#elsewhere.delete(id);
     this.#dormant.set(id, own);
     return true;
   }
@@ -165,14 +159,16 @@ export class Lifecycle {
 
   /** Reason why a group is not on this node. */
   absence(id: GroupId): DatabaseError {
-    const nodes = this.#elsewhere.get(id);
-    if (nodes?.length === 0) return beingRecovered(this.titleOf(id));
-    return nodes === undefined ? noSuchDatabase(this.titleOf(id)) : notHere(this.titleOf(id), { group: id, nodes });
+    const binding = this.#ports.catalog().bindingOf(id);
+    const title = titleOf(binding?.name);
+    if (binding === undefined) return noSuchDatabase(title);
+    const nodes = this.nodesOf(binding.replicas);
+    return nodes.length === 0 ? beingRecovered(title) : notHere(title, { group: id, nodes });
   }
 
   /** Name of the group for clients. */
   titleOf(id: GroupId): Title {
-    return id === CATALOG_GROUP ? CATALOG_TITLE : titleOf(this.#names.get(id));
+    return id === CATALOG_GROUP ? CATALOG_TITLE : titleOf(this.#ports.catalog().bindingOf(id)?.name);
   }
 
   /** Returns whether the log has records of a group that was neither opened nor removed since the start. */
@@ -239,12 +235,6 @@ export class Lifecycle {
     this.#ports.reporter.refuse([...waiting, ...group.reads.abandon()], error);
     this.#ports.reporter.refuse(group.proposals.abandon(), ofEntries);
     return group;
-  }
-
-  /** The database is no longer in the catalog. */
-  forget(id: GroupId): void {
-    this.#elsewhere.delete(id);
-    this.#names.delete(id);
   }
 
   #openWith(id: GroupId, self: ReplicaId, machine: Machine): Group {

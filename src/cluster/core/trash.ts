@@ -9,7 +9,7 @@ import { Fifo, type GroupId } from '#base';
 import type { KvBatch, KvStore } from '#kv';
 import type { CoreLimits } from '../limits.ts';
 import type { KeyRange, Machines } from '../machine.ts';
-import { readTrash, trashKey, trashRows, writeTrash } from '../store/node-rows.ts';
+import { readTrash, trashKey, writeTrash } from '../store/node-rows.ts';
 
 export interface TrashPorts {
   readonly kv: KvStore;
@@ -69,21 +69,11 @@ export class Trash {
    * log still has records of them: their marks are needed until that log has ended.
    */
   async recover(nowMs: number, isLogged: (group: GroupId) => boolean): Promise<ReadonlySet<GroupId>> {
-    const { kv, limits } = this.#ports;
     const unended = new Set<GroupId>();
-    const sliceRows = limits.trashSliceRows;
-    const range = kv.range(trashRows());
-    try {
-      for (let rows = await range.next(sliceRows); rows.length > 0; rows = await range.next(sliceRows)) {
-        for (const { key, value } of rows) {
-          const group = readTrash(key, value);
-          this.#count(group, 1);
-          if (isLogged(group)) unended.add(group);
-          else this.add(group, nowMs);
-        }
-      }
-    } finally {
-      await range.close();
+    for await (const group of readTrash(this.#ports.kv)) {
+      this.#count(group, 1);
+      if (isLogged(group)) unended.add(group);
+      else this.add(group, nowMs);
     }
     return unended;
   }

@@ -200,9 +200,9 @@ export class FrontNode implements Node, Administers {
   }
 
   deleteDatabase(name: string, databaseId?: DatabaseId, options: WriteOptions = {}): Promise<DeleteOutcome> {
-    const asked = { name, databaseId, staysHere: options.requireLeader ?? false };
-    const add = (token: Token): unknown => this.#turn.deletes.push({ token, ...asked });
-    return this.#ask('proposal', { add, answer: (settled) => outcomeOf(settled, ['deleted', 'absent']) });
+    const instance = databaseId !== undefined && { databaseId };
+    const payload = encodeCatalogEntry({ kind: 'delete', name, ...instance });
+    return this.#propose(CATALOG_GROUP, payload, options, (settled) => outcomeOf(settled, ['deleted', 'absent']));
   }
 
   transact(group: GroupId, payload: Uint8Array, options: TransactOptions = NO_OPTIONS): Promise<TransactOutcome> {

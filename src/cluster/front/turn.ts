@@ -1,12 +1,11 @@
 /** The commands of the front to the core in one turn of the event loop. */
 import type { GroupId, Revision } from '#base';
-import type { Commands, CreateRequest, DeleteRequest, Proposal, ReadRequest, Settlement, Token } from '../link.ts';
+import type { Commands, CreateRequest, Proposal, ReadRequest, Settlement, Token } from '../link.ts';
 
 /** Collects the commands of one turn. */
 export class Turn implements Commands {
   readonly proposals: Proposal[] = [];
   readonly creates: CreateRequest[] = [];
-  readonly deletes: DeleteRequest[] = [];
   readonly reads: ReadRequest[] = [];
   /** Later reads of a group share the one of the same turn, because the message is not sent yet. */
   sharedReads: Map<GroupId, Promise<Revision>> | undefined;
@@ -14,7 +13,7 @@ export class Turn implements Commands {
   follows = false;
 
   get isEmpty(): boolean {
-    return this.proposals.length + this.creates.length + this.deletes.length + this.reads.length + this.shown === 0;
+    return this.proposals.length + this.creates.length + this.reads.length + this.shown === 0;
   }
 }
 

@@ -10,7 +10,7 @@ import type { KvStore } from '#kv';
 import type { Input } from '#raft';
 import type { Divergence } from '../link.ts';
 import type { Reporter } from '../reporter.ts';
-import { divergedKey, divergedRows, readDiverged, writeDiverged } from '../store/node-rows.ts';
+import { divergedKey, readDiverged, writeDiverged } from '../store/node-rows.ts';
 import type { Group } from './group.ts';
 
 export interface DivergencesPorts {
@@ -20,9 +20,6 @@ export interface DivergencesPorts {
   readonly leadership: { giveUpIn(group: Group): void };
   readonly turns: { keep(work: Promise<void>): void };
 }
-
-/** Number of rows that a start reads at a time. */
-const SLICE_ROWS = 256;
 
 export class Divergences {
   readonly #ports: DivergencesPorts;
@@ -46,17 +43,7 @@ export class Divergences {
 
   /** Reads the findings of earlier processes, before any group is opened. */
   async load(): Promise<void> {
-    const range = this.#ports.kv.range(divergedRows());
-    try {
-      for (let rows = await range.next(SLICE_ROWS); rows.length > 0; rows = await range.next(SLICE_ROWS)) {
-        for (const { key, value } of rows) {
-          const divergence = readDiverged(key, value);
-          this.#known.set(divergence.group, divergence);
-        }
-      }
-    } finally {
-      await range.close();
-    }
+    for await (const divergence of readDiverged(this.#ports.kv)) this.#known.set(divergence.group, divergence);
   }
 
   /** A group was opened: its replica may have been found by an earlier process. */

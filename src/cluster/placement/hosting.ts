@@ -59,8 +59,7 @@ export class Hosting {
     const before = lifecycle.replicaOf(binding.group);
     const after = change.kind === 'deleted' ? undefined : lifecycle.own(binding);
     if (before !== undefined && before !== after) this.#end(change, turn);
-    if (change.kind === 'deleted') lifecycle.forget(binding.group);
-    else if (after === undefined || before !== after) this.#begin(binding, turn);
+    if (change.kind !== 'deleted' && (after === undefined || before !== after)) this.#begin(binding, turn);
   }
 
   /** The batch of the turn is in the store. */

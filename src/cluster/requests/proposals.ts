@@ -22,14 +22,7 @@ import type { Group } from '../group/group.ts';
 import type { Waiting } from '../group/group-proposals.ts';
 import type { NodeMemory } from '../group/node-memory.ts';
 import type { CoreLimits } from '../limits.ts';
-import {
-  type Commands,
-  type CreateRequest,
-  type DeleteRequest,
-  isForeign,
-  type NewDatabase,
-  type Proposal,
-} from '../link.ts';
+import { type Commands, type CreateRequest, isForeign, type NewDatabase, type Proposal } from '../link.ts';
 import type { Machines } from '../machine.ts';
 import type { Placement, SpreadView } from '../placement/placement.ts';
 import {
@@ -73,7 +66,7 @@ export interface IntakePorts {
 }
 
 /** Requests of one turn, from this node or another. */
-type Requests = Pick<Commands, 'proposals' | 'creates'> & Partial<Pick<Commands, 'deletes'>>;
+type Requests = Pick<Commands, 'proposals' | 'creates'>;
 
 /** Accepted proposals, by group. */
 type Admitted = Map<Group, Offer>;
@@ -98,23 +91,18 @@ export class Intake {
     this.#isOpen = false;
   }
 
-  take({ proposals, creates, deletes = [] }: Requests): void {
+  take({ proposals, creates }: Requests): void {
     const sinceMs = this.#ports.monotonicMs();
     const admitted: Admitted = new Map();
-    for (const proposal of proposals)
-      this.#admit({ proposal, sinceMs }, this.#diskAllows(neededFor(proposal)), admitted);
-    for (const request of creates) this.#create(request, admitted);
-    for (const request of deletes) {
-      const proposal = this.#deletion(request);
-      this.#admit({ proposal, sinceMs }, this.#diskAllows(neededFor(proposal)), admitted);
-    }
+    for (const proposal of proposals) this.#admit({ proposal, sinceMs }, admitted);
+    for (const request of creates) this.#create(request, sinceMs, admitted);
     this.#proposeAll(admitted);
   }
 
   /** Accepts requests again that another node has refused. */
   takeAgain(waiting: readonly Waiting[]): void {
     const admitted: Admitted = new Map();
-    for (const each of waiting) this.#admit(each, this.#diskAllows(neededFor(each.proposal)), admitted);
+    for (const each of waiting) this.#admit(each, admitted);
     this.#proposeAll(admitted);
   }
 
@@ -123,7 +111,7 @@ export class Intake {
     if (group.isTransferring) return;
     const admitted: Proposal[] = [];
     for (const { proposal } of group.proposals.takeWaiting()) {
-      const fault = this.#diskAllows(neededFor(proposal));
+      const fault = this.#diskFault(proposal);
       if (fault === undefined) admitted.push(proposal);
       else this.#refuse(proposal, fault);
     }
@@ -147,12 +135,13 @@ export class Intake {
     this.#ports.reporter.refuse(tokens, describe(group, answer.refused));
   }
 
-  #admit(waiting: Waiting, fault: DatabaseError | undefined, admitted: Admitted): void {
+  #admit(waiting: Waiting, admitted: Admitted): void {
     const { proposal } = waiting;
     const group = this.#ports.touch(proposal.group);
     // The disk of the leader decides. Below the hard level the outcome would not arrive here (C37).
     const isElsewhere = group?.leads === false && this.#ports.disk() !== 'read-only';
-    const refusal = this.#isOpen ? ((isElsewhere ? undefined : fault) ?? this.#aboveLevel(proposal)) : draining();
+    const fault = isElsewhere ? undefined : this.#diskFault(proposal);
+    const refusal = this.#isOpen ? (fault ?? this.#aboveLevel(proposal)) : draining();
     if (group === undefined) return this.#refuse(proposal, refusal ?? this.#ports.absence(proposal.group));
     const offer = admitted.get(group);
     const error = refusal ?? this.#pressure(group, proposal, offer?.bytes);
@@ -254,19 +243,18 @@ export class Intake {
     return group.timeless.log.bytes + group.proposals.waitingBytes + this.#ports.forwards.bytesOf(group.id);
   }
 
-  /** Returns the refusal when the disk is worse than `worst`. */
-  #diskAllows(worst: 'open' | 'refusing-writes'): DatabaseError | undefined {
+  /** Keys can be revoked, nodes replaced, and databases deleted with the reserved space of the disk. */
+  #diskFault({ group, creates }: Proposal): DatabaseError | undefined {
     const level = this.#ports.disk();
+    const worst = group === CATALOG_GROUP && creates === undefined ? 'refusing-writes' : 'open';
     return level === 'open' || level === worst ? undefined : diskFull(level);
   }
 
-  #create(request: CreateRequest, admitted: Admitted): void {
-    const { clock, reporter, monotonicMs } = this.#ports;
-    const nowMs = clock.nowMs();
+  #create(request: CreateRequest, sinceMs: number, admitted: Admitted): void {
+    const nowMs = this.#ports.clock.nowMs();
     const fault = clockFault(nowMs);
-    if (fault !== undefined) return reporter.refuse([request.token], fault);
-    const waiting = { proposal: this.#creation(request, nowMs), sinceMs: monotonicMs() };
-    this.#admit(waiting, this.#diskAllows(neededFor(waiting.proposal)), admitted);
+    if (fault === undefined) this.#admit({ proposal: this.#creation(request, nowMs), sinceMs }, admitted);
+    else this.#ports.reporter.refuse([request.token], fault);
   }
 
   /** Id and time of a new database are chosen here, once, and replicated with the entry. */
@@ -281,20 +269,6 @@ export class Intake {
     const { machines, placement, view } = this.#ports;
     return machines.encode({ kind: 'create', ...creates, replicas: placement.replicas(view()) });
   }
-
-  #deletion({ token, name, databaseId, staysHere }: DeleteRequest): Proposal {
-    const instance = databaseId === undefined ? {} : { databaseId };
-    const payload = this.#ports.machines.encode({ kind: 'delete', name, ...instance });
-    return { token, group: CATALOG_GROUP, payload, tellsAdmission: false, staysHere };
-  }
-}
-
-/**
- * The disk level that a proposal needs: keys can be revoked, nodes replaced, and databases deleted with the reserved
- * space.
- */
-function neededFor({ group, creates }: Proposal): 'open' | 'refusing-writes' {
-  return group === CATALOG_GROUP && creates === undefined ? 'refusing-writes' : 'open';
 }
 
 function describe(group: Group, refusal: Refusal): DatabaseError {

@@ -26,7 +26,6 @@ import {
   readBefore,
   readIdentity,
   readTrash,
-  trashRows,
   walIdentity,
 } from '../store/node-rows.ts';
 import { sentenceOnStoreLogs } from '../store/store-logs.ts';
@@ -125,7 +124,8 @@ async function lookInto(store: StoppedStore, log: RecoveredLog): Promise<Looked>
   if (typeof members === 'string') throw new DatabaseError('internal', `The catalog has no membership: ${members}`);
   const namedBefore = catalog.list();
   if (!checkCatalog(catalog, log)) applyLog(catalog, log.groups.get(CATALOG_GROUP));
-  const trash = await readTrashRows(store);
+  const trash = new Set<GroupId>();
+  for await (const group of readTrash(store)) trash.add(group);
   const copies = await mendedCopies(store, { catalog, log, trash });
   const rowless = endsWithoutRows(copies, { catalog, log, trash });
   return { catalog, members, written: { index, term }, namedBefore, copies, rowless, trash };
@@ -215,21 +215,6 @@ function logOf(
 function appliedIn(store: StoppedStore, group: GroupId): Applied | undefined {
   return new DatabaseReader(sourceIn(store, group)).applied();
 }
-
-async function readTrashRows(store: StoppedStore): Promise<ReadonlySet<GroupId>> {
-  const groups = new Set<GroupId>();
-  const range = store.range(trashRows());
-  try {
-    for (let rows = await range.next(TRASH_ROWS); rows.length > 0; rows = await range.next(TRASH_ROWS)) {
-      for (const { key, value } of rows) groups.add(readTrash(key, value));
-    }
-  } finally {
-    await range.close();
-  }
-  return groups;
-}
-
-const TRASH_ROWS = 1_000;
 
 function neverJoined(directory: string, { storeLogs }: RecoveredFiles): DatabaseError {
   const message = `The node in ${directory} was never taken into a cluster, or has got nothing of its catalog: it holds nothing that could be gone on with`;

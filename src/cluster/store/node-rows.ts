@@ -24,10 +24,9 @@ import {
   uuidBytes,
 } from '#base';
 import { openRow } from '#database';
-import { KeyWriter, prefixEnd, readU32 } from '#kv';
+import { KeyWriter, type KvReader, type KvRow, prefixEnd, readU32 } from '#kv';
 import type { WalIdentity } from '#storage';
 import type { Divergence } from '../link.ts';
-import type { KeyRange } from '../machine.ts';
 import type { NodeIdentity } from '../node.ts';
 
 const IDENTITY_FORMAT = 2;
@@ -36,6 +35,8 @@ const JOINING_FORMAT = 1;
 const BEFORE_FORMAT = 1;
 const DIVERGED_FORMAT = 1;
 const UUID_BYTES = 16;
+/** Number of rows that are read at a time. */
+const SLICE_ROWS = 1_000;
 const TRASH_PREFIX = new KeyWriter().u8(0x00).u8(0x01).key();
 const DIVERGED_PREFIX = new KeyWriter().u8(0x00).u8(0x05).key();
 
@@ -107,15 +108,12 @@ export function writeTrash(): Uint8Array {
   return sealed(TRASH_FORMAT, () => undefined);
 }
 
-/** The group of a trash row. Throws when the row is corrupt or of an unknown format. */
-export function readTrash(key: Uint8Array, value: Uint8Array): GroupId {
-  openRow(key, value, TRASH_FORMAT);
-  return toGroupId(readU32(key, TRASH_PREFIX.length));
-}
-
-/** The keys of all trash rows. */
-export function trashRows(): KeyRange {
-  return rowsBehind(TRASH_PREFIX);
+/** The groups of all trash rows. Throws when one is corrupt or of an unknown format. */
+export async function* readTrash(kv: KvReader): AsyncGenerator<GroupId> {
+  for await (const { key, value } of rowsBehind(kv, TRASH_PREFIX)) {
+    openRow(key, value, TRASH_FORMAT);
+    yield toGroupId(readU32(key, TRASH_PREFIX.length));
+  }
 }
 
 export function divergedKey(group: GroupId): Uint8Array {
@@ -130,23 +128,25 @@ export function writeDiverged({ replica, leader, reason }: Divergence): Uint8Arr
   });
 }
 
-/** Throws when the row is corrupt or of an unknown format. */
-export function readDiverged(key: Uint8Array, value: Uint8Array): Divergence {
-  const row = openRow(key, value, DIVERGED_FORMAT);
-  const group = toGroupId(readU32(key, DIVERGED_PREFIX.length));
-  const [replica, leader] = [toReplicaId(row.u64le()), toNodeId(row.u32le())];
-  return { group, replica, leader, reason: row.utf8(row.left) };
+/** All diverged replicas of the node. Throws when a row is corrupt or of an unknown format. */
+export async function* readDiverged(kv: KvReader): AsyncGenerator<Divergence> {
+  for await (const { key, value } of rowsBehind(kv, DIVERGED_PREFIX)) {
+    const row = openRow(key, value, DIVERGED_FORMAT);
+    const group = toGroupId(readU32(key, DIVERGED_PREFIX.length));
+    const [replica, leader] = [toReplicaId(row.u64le()), toNodeId(row.u32le())];
+    yield { group, replica, leader, reason: row.utf8(row.left) };
+  }
 }
 
-/** The keys of all rows about diverged replicas. */
-export function divergedRows(): KeyRange {
-  return rowsBehind(DIVERGED_PREFIX);
-}
-
-function rowsBehind(prefix: Uint8Array): KeyRange {
+async function* rowsBehind(kv: KvReader, prefix: Uint8Array): AsyncGenerator<KvRow> {
   const lt = prefixEnd(prefix);
   assert(lt !== undefined, 'The rows of a node are not the last of the store');
-  return { gte: prefix, lt };
+  const range = kv.range({ gte: prefix, lt });
+  try {
+    for (let rows = await range.next(SLICE_ROWS); rows.length > 0; rows = await range.next(SLICE_ROWS)) yield* rows;
+  } finally {
+    await range.close();
+  }
 }
 
 function sealed(format: number, write: (row: ByteWriter) => void): Uint8Array {

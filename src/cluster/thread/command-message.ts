@@ -7,7 +7,7 @@
  *   proposals   (f64 token | u32 group | u32 length | u8 1 tells admission + 2 stays here | payload)*
  */
 import { giveBack, toGroupId } from '#base';
-import type { Commands, CreateRequest, DeleteRequest, Proposal, ReadRequest } from '../link.ts';
+import type { Commands, CreateRequest, Proposal, ReadRequest } from '../link.ts';
 
 /** Only proposals, or everything. */
 export type CommandMessage = ArrayBuffer | FullCommands;
@@ -17,7 +17,6 @@ interface FullCommands {
   readonly proposals: ArrayBuffer | undefined;
   readonly reads: readonly ReadRequest[];
   readonly creates: readonly CreateRequest[];
-  readonly deletes: readonly DeleteRequest[];
   readonly shown: number;
   readonly follows: boolean;
 }
@@ -27,12 +26,12 @@ const TELLS_ADMISSION = 1;
 const STAYS_HERE = 2;
 const NOTHING: readonly never[] = [];
 
-export function packCommands({ proposals, reads, creates, deletes, shown, follows }: Commands): CommandMessage {
+export function packCommands({ proposals, reads, creates, shown, follows }: Commands): CommandMessage {
   const packed = proposals.length === 0 ? undefined : packProposals(proposals);
-  const isAlone = reads.length + creates.length + deletes.length + shown === 0 && !follows;
+  const isAlone = reads.length + creates.length + shown === 0 && !follows;
   return packed !== undefined && isAlone
     ? packed
-    : { kind: 'commands', proposals: packed, reads, creates, deletes, shown, follows };
+    : { kind: 'commands', proposals: packed, reads, creates, shown, follows };
 }
 
 /** The buffers that are transferred with a message. */
@@ -44,11 +43,11 @@ export function commandTransfers(message: CommandMessage): readonly ArrayBuffer[
 export function unpackCommands(message: CommandMessage): Commands {
   if (message instanceof ArrayBuffer) {
     const proposals = unpackProposals(message);
-    return { proposals, reads: NOTHING, creates: NOTHING, deletes: NOTHING, shown: 0, follows: false };
+    return { proposals, reads: NOTHING, creates: NOTHING, shown: 0, follows: false };
   }
-  const { proposals, reads, creates, deletes, shown, follows } = message;
+  const { proposals, reads, creates, shown, follows } = message;
   const unpacked = proposals === undefined ? [] : unpackProposals(proposals);
-  return { proposals: unpacked, reads, creates, deletes, shown, follows };
+  return { proposals: unpacked, reads, creates, shown, follows };
 }
 
 function packProposals(proposals: readonly Proposal[]): ArrayBuffer {

@@ -31,9 +31,6 @@ const commands: fc.Arbitrary<Commands> = fc.record({
     .map((all) => all.map((each, at) => ({ ...each, token: at }))),
   reads: fc.array(fc.record({ token, group })),
   creates: fc.array(fc.record({ token, name: fc.string(), staysHere: fc.boolean() })),
-  deletes: fc.array(
-    fc.record({ token, name: fc.string(), databaseId: fc.constantFrom(ID, undefined), staysHere: fc.boolean() }),
-  ),
   shown: fc.constantFrom(0, 12),
   follows: fc.boolean(),
 });
@@ -55,7 +52,6 @@ it('a large payload is released when it has been packed', () => {
     proposals: [{ token: 1, payload, ...shared }],
     reads: [],
     creates: [],
-    deletes: [],
     shown: 0,
     follows: false,
   });

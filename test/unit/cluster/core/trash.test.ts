@@ -5,11 +5,12 @@ import { toGroupId } from '#base';
 import type { KvReader } from '#kv';
 import { databaseMachines } from '../../../../src/cluster/apply/database-machines.ts';
 import { Trash } from '../../../../src/cluster/core/trash.ts';
-import { trashRows } from '../../../../src/cluster/store/node-rows.ts';
 import { LossyKv } from '../../../support/cluster/lossy-kv.ts';
 
 const GROUP = toGroupId(7);
 const ROWS = databaseMachines.rowsOf(GROUP);
+
+const TRASH_ROWS = { gte: Uint8Array.of(0, 1), lt: Uint8Array.of(0, 2) };
 
 async function countOf(kv: KvReader, rows: typeof ROWS): Promise<number> {
   const range = kv.range(rows);
@@ -35,7 +36,7 @@ it('the mark of a deleted group is removed once the deletions of its rows are du
 
   await trash.run();
 
-  expect([await countOf(kv, ROWS), await countOf(kv, trashRows())]).toEqual([0, 0]);
+  expect([await countOf(kv, ROWS), await countOf(kv, TRASH_ROWS)]).toEqual([0, 0]);
   const restarted = await kv.crash(() => false);
-  expect([await countOf(restarted, ROWS), await countOf(restarted, trashRows())]).toEqual([0, 0]);
+  expect([await countOf(restarted, ROWS), await countOf(restarted, TRASH_ROWS)]).toEqual([0, 0]);
 });
