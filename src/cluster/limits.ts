@@ -66,7 +66,7 @@ export interface CoreLimits {
   readonly transfersMax: number;
   readonly transferWaitMs: number;
   /** Interval at which a node announces its drain, and the time after which the announcement expires. */
-  readonly leavingTellMs: number;
+  readonly leavingAnnounceMs: number;
   readonly leavingMs: number;
   /** Interval at which clocks of peers are measured, and the time until a measurement expires (peer-clocks.ts). */
   readonly clockAskMs: number;
@@ -149,7 +149,7 @@ export const LIMITS: CoreLimits = {
   transfersIdleMs: 5000,
   transfersMax: 16,
   transferWaitMs: 500,
-  leavingTellMs: 500,
+  leavingAnnounceMs: 500,
   leavingMs: 2500,
   clockAskMs: 1000,
   clockKeptMs: 10_000,

@@ -30,7 +30,7 @@ export interface NodeParts {
   readonly peerTls: NodePeerTls | undefined;
   /** Records an administrative action. */
   readonly note: (record: AuditRecord) => void;
-  readonly onToldToStop: () => void;
+  readonly onStopRequested: () => void;
   /** Called when the data directory is open and the core thread starts its recovery. */
   readonly onRecovering: () => void;
   /** Receives the reason why a node without a cluster waits; undefined when it no longer waits. */
@@ -56,7 +56,7 @@ export async function openNode(parts: NodeParts): Promise<Node & Administers> {
 const REJOIN = 'Run cairn rejoin to set its data directory aside, and restart it, to have it join as a new node';
 
 function start(parts: NodeParts): Promise<Node & Administers> {
-  const { config, logger, metrics, note, shares, peerTls, onToldToStop, onWaiting, onRecovering } = parts;
+  const { config, logger, metrics, note, shares, peerTls, onStopRequested, onWaiting, onRecovering } = parts;
   const { peerPort } = config;
   const peerHost = config.peerHost === AUTO ? config.host : config.peerHost;
   return startNode({
@@ -74,7 +74,7 @@ function start(parts: NodeParts): Promise<Node & Administers> {
       note(recordOf(administered));
       logJoin(administered, logger);
     },
-    onToldToStop,
+    onStopRequested,
     ...(peerPort !== 'off' && {
       beforeListening: () => untilFree({ host: peerHost, port: peerPort }, logger),
       links: {

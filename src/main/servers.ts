@@ -117,7 +117,7 @@ export async function startServers(
   const rules = readAccess(config, { custom, logger, metrics, files });
   const tracing = await openTracing(config, { logger, metrics });
   starting.defer(() => tracing?.close(0));
-  const listeners = { onToldToStop: told.resolve, ...startListeners([held, probed], waiting) };
+  const listeners = { onStopRequested: told.resolve, ...startListeners([held, probed], waiting) };
   const node = await openNode({ ...given, note: rules.note, peerTls, ...listeners });
   probed.recovered(node);
   const transport = await import('#transport');

@@ -64,7 +64,7 @@ function isStuck(state: RaftState, peer: Peer, nowMs: number): boolean {
 /** Resets the stream to a stuck member when `ask` has nothing to ask about, because the entries left memory. */
 function beaten(state: RaftState, peer: Peer, mustBegin: boolean): Peer {
   const progress = mustBegin ? transition(peer.progress, { kind: 'unreachable' }) : peer.progress;
-  return { ...peer, progress, matchAtBeat: progress.match, toldCommit: state.commit };
+  return { ...peer, progress, matchAtBeat: progress.match, sentCommit: state.commit };
 }
 
 /** Records an answer to a heartbeat; the caller sends and answers what it permits. */

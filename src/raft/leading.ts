@@ -146,7 +146,7 @@ function newPeer(next: Parameters<typeof unknownProgress>[0], nowMs: number): Pe
     heardMs: nowMs,
     hasAnswered: false,
     round: 0,
-    toldCommit: NOTHING,
+    sentCommit: NOTHING,
     matchAtBeat: NOTHING,
   };
 }

@@ -118,7 +118,7 @@ function feed(state: RaftState, id: ReplicaId, peer: Peer): Fed {
   const { term } = hardState;
   const last = lastId(log).index;
   const effects: Effect[] = [];
-  let { progress, toldCommit } = peer;
+  let { progress, sentCommit } = peer;
   while (progress.next <= last && maySend(progress, config.replication)) {
     const { appendBytesMax } = config.replication;
     const from = progress.next;
@@ -134,7 +134,7 @@ function feed(state: RaftState, id: ReplicaId, peer: Peer): Fed {
     assert(sent !== undefined && asked !== undefined, 'What is sent is in memory', from);
     effects.push(send(id, { ...asked, entries }));
     progress = transition(progress, { kind: 'sent', last: sent.index, bytes: payloadBytes(entries) });
-    toldCommit = commit;
+    sentCommit = commit;
   }
   if (progress.kind === 'probe' && maySend(progress, config.replication)) {
     const asked = ask(state, progress);
@@ -142,11 +142,11 @@ function feed(state: RaftState, id: ReplicaId, peer: Peer): Fed {
     effects.push(send(id, asked));
     progress = transition(progress, { kind: 'asked' });
   }
-  if (progress.kind === 'replicate' && progress.next > last && toldCommit < commit) {
+  if (progress.kind === 'replicate' && progress.next > last && sentCommit < commit) {
     effects.push(send(id, { kind: 'commit', term, commit }));
-    toldCommit = commit;
+    sentCommit = commit;
   }
-  return { peer: effects.length === 0 ? peer : { ...peer, progress, toldCommit }, effects };
+  return { peer: effects.length === 0 ? peer : { ...peer, progress, sentCommit }, effects };
 }
 
 /**

@@ -46,9 +46,9 @@ export function leadsAtRest(state: RaftState): boolean {
     return false;
   }
   const last = lastId(log).index;
-  for (const { progress, toldCommit, matchAtBeat, hasAnswered } of role.peers.values()) {
+  for (const { progress, sentCommit, matchAtBeat, hasAnswered } of role.peers.values()) {
     const lacksNothing = progress.kind === 'replicate' && progress.waitsFor === 'nothing' && progress.match === last;
-    if (!lacksNothing || toldCommit !== commit || matchAtBeat !== last || !hasAnswered) return false;
+    if (!lacksNothing || sentCommit !== commit || matchAtBeat !== last || !hasAnswered) return false;
   }
   return true;
 }

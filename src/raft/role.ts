@@ -66,7 +66,7 @@ export interface Peer {
   /** The last round that it has confirmed. */
   readonly round: number;
   /** The highest commit index that was sent to it. */
-  readonly toldCommit: LogIndex;
+  readonly sentCommit: LogIndex;
   /** Its match index at the last heartbeat: without progress since, a message may be lost. */
   readonly matchAtBeat: LogIndex;
 }
@@ -82,7 +82,7 @@ export interface PendingRead {
 export interface Transfer {
   readonly to: ReplicaId;
   /** True: it has all entries and was asked to campaign. */
-  readonly isTold: boolean;
+  readonly isAsked: boolean;
 }
 
 export type Role = Follower | PreCandidate | Candidate | Leader;

@@ -20,7 +20,7 @@ export function startTransfer(state: RaftState, to: ReplicaId, nowMs: number): S
   const before: readonly Effect[] =
     role.transfer === undefined ? [] : [{ kind: 'fact', fact: { kind: 'transfer-given-up', to: role.transfer.to } }];
   const timers = arm(state.timers, 'transfer', nowMs + electionWindowMs);
-  const started: RaftState = { ...state, timers, role: { ...role, transfer: { to, isTold: false } } };
+  const started: RaftState = { ...state, timers, role: { ...role, transfer: { to, isAsked: false } } };
   const fact: Effect = { kind: 'fact', fact: { kind: 'transfer-started', to } };
   return andThen({ state: started, effects: [...before, fact] }, handOver);
 }
@@ -29,10 +29,10 @@ export function startTransfer(state: RaftState, to: ReplicaId, nowMs: number): S
 export function handOver(state: RaftState): Step {
   const role = leaderOf(state);
   const { transfer } = role;
-  if (transfer === undefined || transfer.isTold) return unchanged(state);
+  if (transfer === undefined || transfer.isAsked) return unchanged(state);
   const match = role.peers.get(transfer.to)?.progress.match;
   if (match !== lastId(state.log).index) return unchanged(state);
-  const told: RaftState = { ...state, role: { ...role, transfer: { to: transfer.to, isTold: true } } };
+  const told: RaftState = { ...state, role: { ...role, transfer: { to: transfer.to, isAsked: true } } };
   return { state: told, effects: [send(transfer.to, { kind: 'timeout-now', term: state.hardState.term })] };
 }
 

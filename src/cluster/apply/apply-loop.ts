@@ -112,7 +112,7 @@ export class ApplyLoop {
   /** Applies a slice of the backlog, and reports its outcomes. */
   apply(): void {
     this.#applySlice();
-    this.#ports.reporter.settle(this.#turn.takeTold());
+    this.#ports.reporter.settle(this.#turn.takeDecided());
   }
 
   /** Writes everything that is applied so far at once. */

@@ -20,7 +20,7 @@ export class ApplyTurn {
   readonly #limits: CoreLimits;
   readonly #bytesOf = new Map<Group, number>();
   readonly #marks = new Map<Group, AppliedMark>();
-  #told: Settlement[] = [];
+  #decided: Settlement[] = [];
   #entryCount = 0;
   #bytes = 0;
 
@@ -72,7 +72,7 @@ export class ApplyTurn {
   add(group: Group, entry: Entry, outcome: Outcome | undefined): void {
     const token = group.proposals.settle(entry);
     if (outcome !== undefined && token !== undefined) {
-      const answers = isDecision(outcome) ? this.#told : this.settlements;
+      const answers = isDecision(outcome) ? this.#decided : this.settlements;
       answers.push({ kind: 'outcome', token, outcome });
     }
     this.#entryCount += 1;
@@ -88,10 +88,10 @@ export class ApplyTurn {
   }
 
   /** Removes and returns the outcomes that may be reported now. */
-  takeTold(): readonly Settlement[] {
-    const told = this.#told;
-    if (told.length > 0) this.#told = [];
-    return told;
+  takeDecided(): readonly Settlement[] {
+    const decided = this.#decided;
+    if (decided.length > 0) this.#decided = [];
+    return decided;
   }
 
   /** Adds the rows of every open group to the batch; the last step before it is written. */

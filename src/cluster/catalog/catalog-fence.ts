@@ -75,7 +75,7 @@ export class CatalogFence {
   /** Index of the catalog that clients of other nodes see, as far as the nodes have reported it. */
   readonly #shown = new Map<NodeId, number>();
   /** The last change that was sent to this node's front, and the last one that the front has applied. */
-  #told = 0;
+  #sentToFront = 0;
   #shownHere = 0;
   #hasFront = true;
   /** The last known members, and the former ones with the time when they left. */
@@ -137,8 +137,8 @@ export class CatalogFence {
   }
 
   /** The catalog up to this index was sent to the front. */
-  told(index: LogIndex): void {
-    this.#told = index;
+  sentToFront(index: LogIndex): void {
+    this.#sentToFront = index;
   }
 
   /** The front has applied the catalog up to this index. */
@@ -209,7 +209,7 @@ export class CatalogFence {
 
   /** Index of the catalog that clients of this node see: all of it, unless a change is on its way to the front. */
   #seenHere({ written }: FenceView): number {
-    return this.#hasFront && this.#shownHere < this.#told ? this.#shownHere : written;
+    return this.#hasFront && this.#shownHere < this.#sentToFront ? this.#shownHere : written;
   }
 
   /** The deletion that must be past before the outcome is returned. If nothing is bound to the name, it may be any. */

@@ -38,7 +38,7 @@ export class CoreRuntime implements CoreLink {
   /** Pending while other nodes must not send entries. */
   #room: Promise<void> | undefined;
   #disk: DiskLevel = 'open';
-  #onToldToStop: () => void = () => undefined;
+  #onStopRequested: () => void = () => undefined;
   #onDrain: (note: DrainNote) => void = () => undefined;
   /** The last drain, unless it was cancelled. */
   #drain: { readonly stays: boolean } | undefined;
@@ -88,7 +88,7 @@ export class CoreRuntime implements CoreLink {
     return {
       levels: this.levels,
       ...countMembers(this.membershipOf(CATALOG_GROUP)),
-      lag: lagOf(leadership.led, rest.told),
+      lag: lagOf(leadership.led, rest.beatenPeers),
       logQueue: feed.inFlightCount,
       storeQueue: committedIndex - appliedIndex,
       heldBytes: memory.heldBytes,
@@ -264,8 +264,8 @@ export class CoreRuntime implements CoreLink {
   }
 
   /** Calls the listener once, when an operator drains this node and it must exit. */
-  onToldToStop(listener: () => void): void {
-    this.#onToldToStop = listener;
+  onStopRequested(listener: () => void): void {
+    this.#onStopRequested = listener;
   }
 
   /** Calls the listener when a drain with `--stay` starts, is complete, or ends. */
@@ -301,11 +301,11 @@ export class CoreRuntime implements CoreLink {
   }
 
   /** Announces the drain to other nodes, and notifies the process. May be repeated. */
-  tellToStop(): void {
+  requestStop(): void {
     this.#drain = ENDS;
     this.#turns.run(() => this.#parts.cluster.leave());
-    const tell = this.#onToldToStop;
-    this.#onToldToStop = () => undefined;
+    const tell = this.#onStopRequested;
+    this.#onStopRequested = () => undefined;
     tell();
   }
 

@@ -11,7 +11,7 @@ import type { DepartureItem } from '../peer/forward.ts';
 
 export interface DeparturesPorts {
   readonly node: NodeId;
-  readonly limits: Pick<CoreLimits, 'leavingTellMs' | 'leavingMs'>;
+  readonly limits: Pick<CoreLimits, 'leavingAnnounceMs' | 'leavingMs'>;
   /** All connected nodes. */
   readonly others: () => Iterable<NodeId>;
   readonly monotonicMs: () => number;
@@ -65,7 +65,7 @@ export class Departures {
     const kind = this.#isLeaving ? 'leaving' : 'full';
     if (nowMs < this.#tellMs || (!this.#isLeaving && !this.#ports.refusesWrites())) return;
     const { limits, others, post } = this.#ports;
-    this.#tellMs = nowMs + limits.leavingTellMs;
+    this.#tellMs = nowMs + limits.leavingAnnounceMs;
     for (const node of others()) post(node, { kind });
   }
 

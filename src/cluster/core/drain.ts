@@ -35,7 +35,7 @@ export async function leaveCore(
     leadership.leave();
   });
   const { transfers } = leadership;
-  await turns.until(() => transfers.count === 0 || transfers.isInVain(monotonicMs()) || monotonicMs() >= endMs);
+  await turns.until(() => transfers.count === 0 || transfers.hasStalled(monotonicMs()) || monotonicMs() >= endMs);
   // The front learns the new leaders and the number of remaining leaderships.
   parts.reporter.flushAll();
 }
@@ -77,7 +77,7 @@ export async function drainCore(ports: DrainPorts): Promise<void> {
   });
   const { transfers } = leadership;
   await turns.until(
-    () => transfers.count === 0 || transfers.isInVain(monotonicMs()) || isAfter(limits.transfersIdleMs),
+    () => transfers.count === 0 || transfers.hasStalled(monotonicMs()) || isAfter(limits.transfersIdleMs),
   );
   turns.closeEars();
   await Promise.all([clearing(), warmer.running, snapshots.settled(), cluster.settled(), parts.divergences.settled()]);

@@ -51,11 +51,11 @@ export function countMembers(membership: Membership | undefined): Pick<CoreHealt
 
 /**
  * Maximum lag by node over these groups, which this node leads. Members of a group at rest do not lag (C31), and
- * there may be thousands of such groups: `told` are the nodes with such members.
+ * there may be thousands of such groups: `atRest` are the nodes with such members.
  */
-export function lagOf(led: Iterable<LedGroup>, told: Iterable<NodeId>): ReadonlyMap<NodeId, number> {
+export function lagOf(led: Iterable<LedGroup>, atRest: Iterable<NodeId>): ReadonlyMap<NodeId, number> {
   const lag = new Map<NodeId, number>();
-  for (const node of told) lag.set(node, 0);
+  for (const node of atRest) lag.set(node, 0);
   for (const group of led) {
     const raft = group.isAtRest ? undefined : group.timeless;
     if (raft?.role.kind !== 'leader') continue;

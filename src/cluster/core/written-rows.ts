@@ -50,7 +50,7 @@ export class WrittenRows {
     const { index } = catalog.written;
     reporter.catalog(changes, index);
     // A front that connects later starts with the catalog at that time.
-    if (reporter.isHeard) cluster.fence.told(index);
+    if (reporter.isHeard) cluster.fence.sentToFront(index);
   }
 
   #afterApply(group: Group, bytes: number, nowMs: number): void {

@@ -31,8 +31,8 @@ export function stopProcess({ logger, dataDirectory }: Remains, isolate: Isolate
   if (isDamaged) note(dataDirectory, error.message, logger);
   const advice = isDamaged ? { advice: `Check the disk. ${RESTORE_HINT}` } : {};
   const exitCode = reason === DUPLICATE_PROCESS ? EXIT_DUPLICATE : EXIT_FATAL;
-  const told = { isolate, exitCode, ...(reason === undefined ? {} : { reason }), ...advice };
-  logger.fatal('fatal', { ...told, error });
+  const fields = { isolate, exitCode, ...(reason === undefined ? {} : { reason }), ...advice };
+  logger.fatal('fatal', { ...fields, error });
   logger.flush();
   process.exit(exitCode);
 }

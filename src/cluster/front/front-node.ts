@@ -239,8 +239,8 @@ export class FrontNode implements Node, Administers {
   }
 
   latest(group: GroupId): Promise<Revision> {
-    const told = this.#latestTold(group);
-    return told === undefined ? this.confirmedLatest(group) : this.#shown(group, told);
+    const answered = this.#latestAnswered(group);
+    return answered === undefined ? this.confirmedLatest(group) : this.#shown(group, answered);
   }
 
   async confirmedLatest(group: GroupId): Promise<Revision> {
@@ -343,7 +343,7 @@ export class FrontNode implements Node, Administers {
    * The latest revision of a database whose only replica is here, on a node that is alone: the highest that was
    * returned, because every client learns it from this front (C32). Undefined: the core must be asked.
    */
-  #latestTold(group: GroupId): Revision | undefined {
+  #latestAnswered(group: GroupId): Revision | undefined {
     const { link } = this.#ports;
     if (!this.#confirmed.has(group) || !link.isAlone || this.#draining !== undefined) return undefined;
     return this.#catalog.has(group) ? this.#revisions.answered(group) : undefined;

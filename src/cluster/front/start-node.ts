@@ -78,7 +78,7 @@ export interface NodeOptions {
   /** Receives each admin request when its outcome is known. */
   readonly onAdministered?: (administered: Administered) => void;
   /** Called once when an operator drains the node: the caller must then drain it. */
-  readonly onToldToStop?: () => void;
+  readonly onStopRequested?: () => void;
 }
 
 /**
@@ -92,7 +92,7 @@ export async function startNode(options: NodeOptions): Promise<Node & Administer
   const peers = new PeerMetrics(metrics, logger);
   const [watch, drains] = [new CoreWatch(logger, monotonicMs), new DrainWatch(logger, monotonicMs)];
   const others = new OtherClusters(logger);
-  const told = { ...ordersHeardBy(options), onDrain: drains.note.bind(drains) };
+  const orders = { ...ordersHeardBy(options), onDrain: drains.note.bind(drains) };
   const show = observeCore(metrics);
   const onTelemetry: CoreThreadListeners['onTelemetry'] = (telemetry, messagesSent) => {
     show(telemetry, messagesSent);
@@ -100,7 +100,7 @@ export async function startNode(options: NodeOptions): Promise<Node & Administer
     watch.look(telemetry);
     others.look(telemetry);
   };
-  const listeners = { onFatal, ...told, onTelemetry };
+  const listeners = { onFatal, ...orders, onTelemetry };
   // The thread loads its modules while the directory is checked here.
   const core = CoreThread.start(options.coreWorker, listeners, options.coreData);
   const joining = new Joining(options, core);
@@ -174,9 +174,9 @@ function lookAgain(look: () => void, remains: Remains): NodeJS.Timeout {
   }, DISK_CHECK_MS);
 }
 
-function ordersHeardBy(options: NodeOptions): Pick<CoreThreadListeners, 'onToldToStop' | 'onAdministered'> {
+function ordersHeardBy(options: NodeOptions): Pick<CoreThreadListeners, 'onStopRequested' | 'onAdministered'> {
   return {
-    onToldToStop: () => options.onToldToStop?.(),
+    onStopRequested: () => options.onStopRequested?.(),
     onAdministered: (administered) => options.onAdministered?.(administered),
   };
 }

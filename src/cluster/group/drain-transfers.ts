@@ -73,7 +73,7 @@ export class DrainTransfers {
   }
 
   /** Returns whether waiting is useless: no leadership was taken for long, or all targets drain. */
-  isInVain(nowMs: number): boolean {
+  hasStalled(nowMs: number): boolean {
     const { transfersIdleMs, transferWaitMs } = this.#ports.limits;
     const isStuck = this.#stuckSinceMs !== undefined && nowMs >= this.#stuckSinceMs + transferWaitMs;
     return isStuck || nowMs >= this.#movedMs + transfersIdleMs;
@@ -184,8 +184,8 @@ export class DrainTransfers {
   #isCampaigning({ timeless, leads }: Group, { to, sinceMs }: Moving): boolean {
     if (!leads) return true;
     const { role } = timeless;
-    const isTold = role.kind === 'leader' && role.transfer?.isTold === true;
-    return isTold && (this.#heardMs.get(nodeOf(to)) ?? 0) > sinceMs;
+    const isAsked = role.kind === 'leader' && role.transfer?.isAsked === true;
+    return isAsked && (this.#heardMs.get(nodeOf(to)) ?? 0) > sinceMs;
   }
 
   #tryNext(group: Group, { asked }: Moving, nowMs: number): void {

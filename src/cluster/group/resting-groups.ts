@@ -47,7 +47,7 @@ export class RestingGroups {
   }
 
   /** Nodes that receive heartbeats of groups at rest. */
-  get told(): readonly NodeId[] {
+  get beatenPeers(): readonly NodeId[] {
     return [...this.#pairs].flatMap(([node, { saysBeats }]) => (saysBeats.rows.size > 0 ? [node] : []));
   }
 

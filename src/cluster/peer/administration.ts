@@ -61,7 +61,7 @@ export interface AdministrationPorts {
 export interface AdministeredCore {
   readonly admin: Pick<AdminRequests, 'order' | 'copyOf' | 'recover' | 'describe'>;
   /** Stops the node after it has transferred its leaderships. */
-  tellToStop(): void;
+  requestStop(): void;
   /** Transfers the leaderships of the node, and keeps it without any. */
   drainInPlace(): void;
   /** Cancels a drain. False: the node is about to end. */
@@ -165,7 +165,7 @@ async function drainNode(
 function drainHere(administered: AdministeredCore, { node, stays }: DrainOrder): AdminReply {
   return ownIf(administered, node, () => {
     if (stays) administered.drainInPlace();
-    else administered.tellToStop();
+    else administered.requestStop();
     return undefined;
   });
 }

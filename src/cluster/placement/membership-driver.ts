@@ -34,7 +34,7 @@ export interface MembershipDriverPorts {
 }
 
 /** The report to the catalog is repeated when the catalog does not show it after this time. */
-const TOLD_MS = 1000;
+const REPORT_AGAIN_MS = 1000;
 
 /** A group that has not reached its goal. */
 interface Journey {
@@ -127,7 +127,7 @@ export class MembershipDriver {
     const placement = this.#ports.unsettled(group.id);
     if (placement === undefined) return false;
     if (journey.proven === placement) {
-      journey.restsUntilMs = nowMs + TOLD_MS;
+      journey.restsUntilMs = nowMs + REPORT_AGAIN_MS;
       this.#ports.settle(group.id, placement);
     } else {
       journey.proven = placement;

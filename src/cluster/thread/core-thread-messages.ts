@@ -118,7 +118,7 @@ export type FromCore =
   /** The peer port received an admin request or a join. */
   | { readonly kind: 'administered'; readonly administered: Administered }
   /** An operator has drained the node, so it must exit. */
-  | { readonly kind: 'told-to-stop' }
+  | { readonly kind: 'stop-requested' }
   | { readonly kind: 'drain'; readonly note: DrainNote }
   | { readonly kind: 'failed'; readonly failure: SentFailure };
 

@@ -26,7 +26,7 @@ export interface CoreThreadListeners {
   /** The core, or its log, has failed; called once, after `open` has resolved. */
   readonly onFatal: (failure: Error) => void;
   /** An operator has drained the node, so it must exit; called once. */
-  readonly onToldToStop: () => void;
+  readonly onStopRequested: () => void;
   readonly onDrain: (note: DrainNote) => void;
   readonly onAdministered: (administered: Administered) => void;
   /** Called every second, with the number of messages sent to the core by then. */
@@ -170,8 +170,8 @@ export class CoreThread implements CoreLink {
         return this.#listeners.onTelemetry(message.telemetry, this.#sentCount);
       case 'administered':
         return this.#listeners.onAdministered(message.administered);
-      case 'told-to-stop':
-        return this.#listeners.onToldToStop();
+      case 'stop-requested':
+        return this.#listeners.onStopRequested();
       case 'drain':
         return this.#listeners.onDrain(message.note);
       case 'failed':

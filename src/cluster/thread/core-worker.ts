@@ -224,7 +224,7 @@ function keep(port: MessagePort, work: Promise<void> = Promise.resolve()): void 
 /** Reports when and why the process must exit, and drains that do not end it. */
 function showEnds(core: CoreRuntime, port: MessagePort): void {
   core.onFailure((failure) => fail(port, failure));
-  core.onToldToStop(() => post(port, { kind: 'told-to-stop' }));
+  core.onStopRequested(() => post(port, { kind: 'stop-requested' }));
   core.onDrain((note) => post(port, { kind: 'drain', note }));
 }
 

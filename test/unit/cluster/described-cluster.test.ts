@@ -102,7 +102,7 @@ async function describedBy(
     order: nothing,
     recoveries: { copyOf: nothing, recover: nothing },
     describe: () => descriptionOf(cluster, by),
-    tellToStop: nothing,
+    requestStop: nothing,
     drainInPlace: nothing,
     undrain: nothing,
   };

@@ -93,7 +93,7 @@ function leaderOf(progress: Partial<Progress>, peer: Partial<Peer> = {}): Partia
     heardMs: 0,
     hasAnswered: true,
     round: 4,
-    toldCommit: index(0),
+    sentCommit: index(0),
   };
   const peers = new Map([[OTHER, { ...known, matchAtBeat: index(0), ...peer }]]);
   return { membership: membershipOf([SELF], [OTHER]), role: { ...LEADER, peers } };

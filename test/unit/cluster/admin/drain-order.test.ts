@@ -165,7 +165,7 @@ function three(): Three {
             return { ...whole, isConfirmed: by === 1, databases: by === 1 ? whole.databases : [] };
           },
         },
-        tellToStop: () => void told.push(by),
+        requestStop: () => void told.push(by),
         drainInPlace: () => void staying.add(by),
         undrain: () => {
           staying.delete(by);

@@ -62,7 +62,7 @@ class Fenced {
     const binding = bindingOf(name);
     this.fence.note({ kind: 'deleted', binding }, { index, atMs: this.nowMs });
     this.written = index;
-    this.fence.told(toLogIndex(index));
+    this.fence.sentToFront(toLogIndex(index));
     if (token !== undefined) this.settle({ kind: 'outcome', token, outcome: { kind: 'deleted', binding } });
     this.fence.shownHere(index);
     this.fence.advance();
@@ -171,7 +171,7 @@ describe('a leader of the catalog with a deletion (C26, C27)', () => {
     const fenced = new Fenced();
     fenced.fence.note({ kind: 'deleted', binding: bindingOf('shop') }, { index: 51, atMs: fenced.nowMs });
     fenced.written = 51;
-    fenced.fence.told(toLogIndex(51));
+    fenced.fence.sentToFront(toLogIndex(51));
     fenced.allShow(51);
     expect(fenced.posts.filter((post) => post.startsWith('past'))).toEqual([]);
     fenced.fence.shownHere(51);
@@ -220,7 +220,7 @@ describe('a follower of the catalog with a deletion (C26)', () => {
 
   it('confirms when its front shows the entry', () => {
     const fenced = new Fenced({ leads: false });
-    fenced.fence.told(toLogIndex(50));
+    fenced.fence.sentToFront(toLogIndex(50));
     fenced.say(SECOND, 'await-shown', 50);
     expect(fenced.posts).toEqual([]);
     fenced.fence.shownHere(50);
@@ -230,11 +230,11 @@ describe('a follower of the catalog with a deletion (C26)', () => {
 
   it('confirms entries that change nothing, and every entry when its front does not answer any more', () => {
     const fenced = new Fenced({ leads: false });
-    fenced.fence.told(toLogIndex(50));
+    fenced.fence.sentToFront(toLogIndex(50));
     fenced.fence.shownHere(50);
     fenced.written = 55;
     fenced.say(SECOND, 'await-shown', 55);
-    fenced.fence.told(toLogIndex(56));
+    fenced.fence.sentToFront(toLogIndex(56));
     fenced.written = 56;
     fenced.fence.closeFront();
     fenced.say(SECOND, 'await-shown', 56);
