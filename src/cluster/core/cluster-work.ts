@@ -7,7 +7,7 @@ import type { DiskLevel } from '#storage';
 import { faultInLevel } from '../admin/levels.ts';
 import type { ApplyTurn } from '../apply/apply-turn.ts';
 import { CatalogFence } from '../catalog/catalog-fence.ts';
-import { FenceSight } from '../catalog/fence-sight.ts';
+import { fenceView } from '../catalog/fence-view.ts';
 import type { Freshness } from '../catalog/freshness.ts';
 import type { Group } from '../group/group.ts';
 import { LeaderBalance } from '../group/leader-balance.ts';
@@ -86,9 +86,8 @@ export class ClusterWork {
     this.#balance = new LeaderBalance({ ...ports, isUnfit });
     this.#unfit = new UnfitLeader({ ...ports, isLeaving, isUnfit, refusesWrites });
     this.hosting = new Hosting({ ...ports, moves: this.#moves });
-    const sight = new FenceSight(ports);
     const tell: Reporter['settle'] = (settlements) => ports.reporter.settle(settlements);
-    this.fence = new CatalogFence({ ...ports, view: () => sight.view(), tell });
+    this.fence = new CatalogFence({ ...ports, view: fenceView(ports), tell });
   }
 
   /** Next time to call `tick`; undefined when nothing waits for time to pass. */
