@@ -50,7 +50,9 @@ export class CoreThread implements CoreLink {
   readonly #listeners: CoreThreadListeners;
   readonly #exited: Promise<void>;
   readonly #alone = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
-  #onReport: (report: Report) => void = () => undefined;
+  /** Reports before there is a listener; the first may arrive with the answer to `open`. */
+  #early: Report[] = [];
+  #onReport: (report: Report) => void = (report) => this.#early.push(report);
   #onWaiting: (why: string) => void = () => undefined;
   readonly #calls = new Slots<Pending>();
   /** Messages to the core since it was opened. */
@@ -125,6 +127,8 @@ export class CoreThread implements CoreLink {
 
   onReport(listener: (report: Report) => void): void {
     this.#onReport = listener;
+    for (const report of this.#early) listener(report);
+    this.#early = [];
   }
 
   reportDisk(level: DiskLevel): void {
@@ -136,7 +140,9 @@ export class CoreThread implements CoreLink {
   }
 
   administer(order: AdminRequest['order']): Promise<AdminReply> {
-    return this.#call('administer', order).catch(({ message }: Error) => ({ kind: 'later', reason: message }));
+    return this.#call('administer', order).catch(
+      ({ message }: Error): AdminReply => ({ kind: 'later', reason: message }),
+    );
   }
 
   leave(withinMs: number): Promise<void> {
