@@ -60,12 +60,13 @@ const SCALARS: Readonly<Record<number, readonly [name: string, wireType: number,
 };
 /** Messages inside of requests that #model reads. */
 const OWN_READERS: Readonly<Record<string, readonly [name: string, type: string]>> = {
+  'cairn.v1.EventQuery': ['bytes', 'Uint8Array'],
   'cairn.v1.EventSelection': ['bytes', 'Uint8Array'],
+  'cairn.v1.Position': ['bytes', 'Uint8Array'],
   'google.protobuf.Timestamp': ['timestamp', '{ readonly seconds: number | bigint; readonly nanos: number }'],
 };
-/** Requests that are read by hand, for speed (src/transport/grpc/transact-request.ts, event-requests.ts). */
-const BY_HAND = ['TransactRequest', 'QueryEventsRequest', 'ScanDatabaseLogRequest', 'SubscribeEventsRequest'];
-
+/** The request that is read by hand, for speed (src/transport/grpc/transact-request.ts). */
+const BY_HAND = 'cairn.v1.TransactRequest';
 /** Requests between nodes: clients do not see them, and later releases may have fields that are unknown here. */
 const OF_PEERS = 'cairn/peer/';
 
@@ -198,7 +199,7 @@ function requestsSource(descriptors: readonly Uint8Array[]): string {
     .flatMap(({ fields }) => contents(fields, FILE.SERVICE))
     .flatMap((service) => contents(fieldsOf(service), SERVICE.METHOD));
   const read = new Set(methods.map((method) => typeName(method, METHOD.INPUT)));
-  for (const name of BY_HAND) read.delete(`cairn.v1.${name}`);
+  read.delete(BY_HAND);
   const types: string[] = [];
   const tables: string[] = [];
   for (const name of read) {

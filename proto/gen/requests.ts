@@ -54,6 +54,23 @@ export interface Requests {
     readonly databaseName: string;
     readonly transactionId: string;
   };
+  "cairn.v1.QueryEventsRequest": {
+    readonly databaseName: string;
+    readonly query: Uint8Array | undefined;
+    readonly atRevision: number | bigint | undefined;
+  };
+  "cairn.v1.ScanDatabaseLogRequest": {
+    readonly databaseName: string;
+    readonly startRevision: number | bigint;
+    readonly direction: number | bigint;
+    readonly limit: number;
+  };
+  "cairn.v1.SubscribeEventsRequest": {
+    readonly databaseName: string;
+    readonly eventSelection: Uint8Array | undefined;
+    readonly after: Uint8Array | undefined;
+    readonly heartbeatMs: number;
+  };
   "cairn.v1.FetchLatestDatabaseRequest": {
     readonly databaseName: string;
   };
@@ -324,6 +341,23 @@ export const REQUEST_FIELDS: { readonly [Name in keyof Requests]: Readonly<Recor
   "cairn.v1.FetchTransactionRequest": {
     10: { key: "databaseName", name: "database_name", type: "string", presence: "always" },
     18: { key: "transactionId", name: "transaction_id", type: "string", presence: "always" },
+  },
+  "cairn.v1.QueryEventsRequest": {
+    10: { key: "databaseName", name: "database_name", type: "string", presence: "always" },
+    18: { key: "query", name: "query", type: "bytes", presence: "optional" },
+    24: { key: "atRevision", name: "at_revision", type: "uint64", presence: "optional" },
+  },
+  "cairn.v1.ScanDatabaseLogRequest": {
+    10: { key: "databaseName", name: "database_name", type: "string", presence: "always" },
+    16: { key: "startRevision", name: "start_revision", type: "uint64", presence: "always" },
+    24: { key: "direction", name: "direction", type: "enum", presence: "always" },
+    32: { key: "limit", name: "limit", type: "uint32", presence: "always" },
+  },
+  "cairn.v1.SubscribeEventsRequest": {
+    10: { key: "databaseName", name: "database_name", type: "string", presence: "always" },
+    18: { key: "eventSelection", name: "event_selection", type: "bytes", presence: "optional" },
+    26: { key: "after", name: "after", type: "bytes", presence: "optional" },
+    32: { key: "heartbeatMs", name: "heartbeat_ms", type: "uint32", presence: "always" },
   },
   "cairn.v1.FetchLatestDatabaseRequest": {
     10: { key: "databaseName", name: "database_name", type: "string", presence: "always" },

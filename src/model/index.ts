@@ -218,7 +218,7 @@ export {
   type ScopedQuery,
   scopedQueryFromJson,
 } from './query-json.ts';
-export { decodeEventQuery, decodePosition, readDirection, readLimit } from './query-wire.ts';
+export { decodeEventQuery, decodePosition, directionFrom, readLimit } from './query-wire.ts';
 export { integerRule, leadingZeroRule, parseRevisionText, revisionRule } from './revision-text.ts';
 export {
   ALL,

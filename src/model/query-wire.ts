@@ -49,7 +49,7 @@ function readField(reader: ProtoReader, draft: Draft, { field, faults }: Place):
   } else if (tag === 0x1a) {
     const place = { field: `${field}.effective_time_range`, faults };
     draft.effectiveTime = readInner(reader, (message) => readTimeBounds(message, place));
-  } else if (tag === 0x20) draft.direction = readDirection(reader, `${field}.direction`, faults);
+  } else if (tag === 0x20) draft.direction = directionFrom(reader.int64(), `${field}.direction`, faults);
   else if (tag === 0x28) draft.limit = readLimit(reader, `${field}.limit`, faults) || undefined;
   else if (tag === 0x32) draft.after = readInner(reader, readPlace);
   else refuseField(reader, tag, { field, type: 'cairn.v1.EventQuery', faults });
@@ -103,8 +103,7 @@ function readInstant(reader: ProtoReader, { field, faults }: Place): Instant | u
 }
 
 /** Direction of a request; an unknown value is a fault. */
-export function readDirection(reader: ProtoReader, field: string, faults: Faults): Direction {
-  const value = reader.int64();
+export function directionFrom(value: number | bigint, field: string, faults: Faults): Direction {
   if (value !== 0 && value !== 1) faults.add(field, 'must be DIRECTION_FORWARD (0) or DIRECTION_REVERSE (1)', value);
   return value === 1 ? 'reverse' : 'forward';
 }
