@@ -16,12 +16,10 @@ import {
   type AppliedMark,
   type CatalogMachine,
   CoreRuntime,
-  clusterOf,
   LIMITS,
   type Machines,
   noPeers,
   type Outcome,
-  unobservedSnapshots,
 } from '#cluster';
 import { membershipOf } from '#raft';
 import type { BatchId, LogWriter, PersistedFacts } from '#storage';
@@ -29,6 +27,7 @@ import { CoreCounter } from '../src/cluster/core/observer.ts';
 import type { MachineEntry } from '../src/cluster/machine.ts';
 import { packCommands, unpackCommands } from '../src/cluster/thread/command-message.ts';
 import { packReport } from '../src/cluster/thread/report-message.ts';
+import { clusterOf, unobservedSnapshots } from '../test/support/cluster/core-parts.ts';
 import { memoryKv } from '../test/support/memory-kv.ts';
 
 const { values } = parseArgs({

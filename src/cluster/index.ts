@@ -120,17 +120,9 @@ export { PeerMail, type PeerMailParts, type PeerReceiver, type Unheard } from '.
 export { noPeers, type Peers } from './peer/peers.ts';
 export { isNodeId, isStoreId, type NodeId, type NodePlace, type StoreId, toNodeId, toStoreId } from './peer/place.ts';
 export type { SnapshotLetter } from './peer/snapshot-letter.ts';
-export { type SnapshotObserver, unobservedSnapshots } from './peer/snapshot-observer.ts';
+export type { SnapshotObserver } from './peer/snapshot-observer.ts';
 export { catalogTarget } from './placement/catalog-voters.ts';
-export {
-  type ClusterPorts,
-  clusterOf,
-  type Liveness,
-  type NodeView,
-  type Placement,
-  type PlacementView,
-  type Upkeep,
-} from './placement/placement.ts';
+export type { ClusterPorts, Liveness, NodeView, Placement, PlacementView, Upkeep } from './placement/placement.ts';
 export { type Placing, planPlacements } from './placement/placement-plan.ts';
 export { spreadOver } from './placement/spread.ts';
 export { NODE_REMOVED } from './refusals.ts';

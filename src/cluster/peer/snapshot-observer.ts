@@ -25,11 +25,3 @@ export interface SnapshotObserver {
   /** Number of members of groups led by this node that need a snapshot. */
   membersBehind(count: number): void;
 }
-
-/** For a node without peers. */
-export const unobservedSnapshots: SnapshotObserver = {
-  snapshotBegan: () => undefined,
-  snapshotMoved: () => undefined,
-  snapshotEnded: () => undefined,
-  membersBehind: () => undefined,
-};

@@ -2,8 +2,8 @@
  * Placement of the replicas of a new database. The leader of the catalog decides once, when it proposes the creation;
  * the entry contains the result, the same for every node.
  */
-import { type GroupId, type LevelRange, type NodeId, type ReplicaId, replicaOf } from '#base';
-import { type Membership, membershipOf, type Standing, type Target } from '#raft';
+import type { GroupId, LevelRange, NodeId, ReplicaId } from '#base';
+import type { Membership, Standing, Target } from '#raft';
 import type { Binding, RegisteredNode } from '../outcome.ts';
 
 /** `lost`: silent for so long that nothing waits for it. */
@@ -61,10 +61,4 @@ export interface ClusterPorts {
    * change must be reported by `reviewMembership`.
    */
   readonly wanted: (group: GroupId) => Target | undefined;
-}
-
-/** A cluster of these nodes: each has the catalog and every database. */
-export function clusterOf(nodes: readonly NodeId[], node: NodeId): ClusterPorts {
-  const replicas = nodes.map((each) => replicaOf(each));
-  return { node, founders: membershipOf(replicas), placement: { replicas: () => replicas }, wanted: () => undefined };
 }

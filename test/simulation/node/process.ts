@@ -5,14 +5,12 @@ import {
   type CoreLimits,
   type CorePorts,
   CoreRuntime,
-  clusterOf,
   type HeldCopy,
   LIMITS,
   type NodeIdentity,
   nativeCrc32,
   nativeSha256,
   noPeers,
-  unobservedSnapshots,
 } from '#cluster';
 import { DatabaseReader } from '#database';
 import type { KvReader } from '#kv';
@@ -23,6 +21,7 @@ import { databaseMachines } from '../../../src/cluster/apply/database-machines.t
 import { CoreCounter } from '../../../src/cluster/core/observer.ts';
 import { watchDisk } from '../../../src/cluster/front/disk-watch.ts';
 import { settleLog } from '../../../src/cluster/store/next-log.ts';
+import { clusterOf, unobservedSnapshots } from '../../support/cluster/core-parts.ts';
 import type { Release } from '../../support/cluster/replica-world.ts';
 import { checkStep } from '../../support/raft/step-invariants.ts';
 import type { SimDisk } from '../disk/sim-disk.ts';

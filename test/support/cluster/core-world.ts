@@ -1,17 +1,9 @@
 // One node in one thread, on a simulated disk that can lose unsynced data: a core on a log and a store in memory, and a
 // front on that core. Tests can crash it at any point.
 import { type Clock, type GroupId, LEVELS, type LevelRange, toGroupId, toNodeId } from '#base';
-import {
-  type CoreLimits,
-  type CorePorts,
-  CoreRuntime,
-  clusterOf,
-  FrontNode,
-  LIMITS,
-  noPeers,
-  unobservedSnapshots,
-} from '#cluster';
+import { type CoreLimits, type CorePorts, CoreRuntime, FrontNode, LIMITS, noPeers } from '#cluster';
 import type { DiskLevel } from '#storage';
+import { clusterOf, unobservedSnapshots } from './core-parts.ts';
 import { LossyKv } from './lossy-kv.ts';
 import { databaseKit, FreshNames } from './machine-kit.ts';
 import { MemoryLog } from './memory-log.ts';

@@ -7,19 +7,18 @@ import {
   type CoreLimits,
   type CorePorts,
   CoreRuntime,
-  clusterOf,
   FrontNode,
   LIMITS,
   type Machines,
   nativeCrc32,
   type TransactOutcome,
-  unobservedSnapshots,
 } from '#cluster';
 import type { Input, Step, Target } from '#raft';
 import type { DiskLevel } from '#storage';
 import type { LostCampaign } from '../../../src/cluster/group/campaigns.ts';
 import type { Commands, CoreLink, HistoryNote, Report } from '../../../src/cluster/link.ts';
 import { type Draw, seededDraw } from '../log-model.ts';
+import { clusterOf, unobservedSnapshots } from './core-parts.ts';
 import { LossyKv } from './lossy-kv.ts';
 import { databaseKit, FreshNames } from './machine-kit.ts';
 import { MemoryLog } from './memory-log.ts';

@@ -4,7 +4,7 @@
  */
 import { expect, it } from 'vitest';
 import { CATALOG_GROUP, DatabaseError, type NodeId, replicaOf, toNodeId, toRevision } from '#base';
-import { clusterOf } from '#cluster';
+import { clusterOf } from '../../support/cluster/core-parts.ts';
 import { ReplicaWorld } from '../../support/cluster/replica-world.ts';
 import { serviceOf } from '../../support/cluster/world-service.ts';
 import { ManualTimers, transactRequest } from '../../support/service-world.ts';

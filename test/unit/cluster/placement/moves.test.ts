@@ -2,7 +2,7 @@
 // nodes over a network in memory, and moves by entries of the catalog.
 import { expect, it } from 'vitest';
 import { CATALOG_GROUP, type GroupId, nodeOf, replicaOf, toNodeId } from '#base';
-import { clusterOf } from '#cluster';
+import { clusterOf } from '../../../support/cluster/core-parts.ts';
 import { ReplicaWorld, type WorldNode } from '../../../support/cluster/replica-world.ts';
 
 async function place(world: ReplicaWorld, group: GroupId, nodes: readonly number[]): Promise<void> {
