@@ -3,7 +3,7 @@
  * client that loses its share to others (memory-budget.ts) is cut off here.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { DatabaseError } from '#base';
+import { assert, DatabaseError } from '#base';
 import { type ByteBudgets, noRoom } from '../byte-budgets.ts';
 import type { Account, Hold } from '../memory-budget.ts';
 import { bodyBytesMax } from './form-request.ts';
@@ -18,8 +18,8 @@ type RefusalReason = 'overload' | 'too_large';
 /** Bytes of a small reply, as stored and as text. */
 const SMALL_ANSWER_ROOM = 2 * SMALL_ANSWER_BYTES;
 
-/** Size that was reserved: the requested one, or that of a small reply. */
-export type AnswerRoom = 'enough' | 'small';
+/** Makes a reply; undefined when it is larger. */
+export type MakeInRoom<Made> = (bytesMax: number) => Promise<Made | undefined>;
 
 interface Held {
   body?: Hold | undefined;
@@ -89,22 +89,28 @@ export class HttpMemory {
     body?.pin();
   }
 
-  /** Waits for room for a reply of up to this size. */
-  awaitRoom(reply: FastifyReply, bytes: number, signal: AbortSignal): Promise<void> {
-    // Releases the room for a small reply, which was not enough.
-    this.#held.get(reply.raw)?.answer?.release();
-    return this.#awaited(reply, this.#largeOf(reply), bytes, signal);
-  }
-
   /**
-   * Takes room for a reply of up to this size, or waits for that of a small one. Most replies that may be large are
-   * small, and do not wait for large ones (TM4).
+   * Makes a reply of up to `bytes` when there is room for it, or for a small one: most replies that may be large are
+   * small, and do not wait for large ones (TM4). `make` returns undefined when the reply is larger than its bound; then
+   * it is made again when there is room.
    */
-  async awaitSomeRoom(reply: FastifyReply, bytes: number, signal: AbortSignal): Promise<AnswerRoom> {
+  async inRoom<Made>(
+    reply: FastifyReply,
+    { bytes, signal }: { readonly bytes: number; readonly signal: AbortSignal },
+    make: MakeInRoom<Made>,
+  ): Promise<Made> {
     const answer = this.#largeOf(reply).tryTake(bytes, () => this.#cut(reply));
-    if (answer === undefined) await this.#awaited(reply, this.#smallOf(reply), SMALL_ANSWER_ROOM, signal);
-    else this.#keep(reply, { answer });
-    return answer === undefined ? 'small' : 'enough';
+    if (answer !== undefined) this.#keep(reply, { answer });
+    else {
+      await this.#awaited(reply, this.#smallOf(reply), SMALL_ANSWER_ROOM, signal);
+      const small = await make(SMALL_ANSWER_BYTES);
+      if (small !== undefined) return small;
+      this.#held.get(reply.raw)?.answer?.release();
+      await this.#awaited(reply, this.#largeOf(reply), bytes, signal);
+    }
+    const made = await make(Number.POSITIVE_INFINITY);
+    assert(made !== undefined, 'A reply without a bound is within it');
+    return made;
   }
 
   async #awaited(reply: FastifyReply, account: Account, bytes: number, signal: AbortSignal): Promise<void> {

@@ -1,18 +1,11 @@
 /** Pages of events in listings: reads one more than requested, or as many as fit, to know whether there are more. */
-import { assert, DatabaseError, type DatabaseId, type ErrorScope, quote } from '#base';
+import { DatabaseError, type DatabaseId, type ErrorScope, quote } from '#base';
 import { type Direction, type EventQuery, eventToJson } from '#model';
 import type { QueryEventsRequest, ReadScope, Service, StoredEvent } from '#service';
 import { invalidField } from './errors.ts';
 import { JsonElements } from './json-elements.ts';
 import { type JsonText, RawJson } from './json-text.ts';
-import {
-  ITEM_ANSWER_BYTES,
-  JSON_SIZES,
-  type ListSizes,
-  PAGE_ANSWER_BYTES,
-  PIECE_BYTES,
-  SMALL_ANSWER_BYTES,
-} from './limits.ts';
+import { ITEM_ANSWER_BYTES, JSON_SIZES, type ListSizes, PAGE_ANSWER_BYTES, PIECE_BYTES } from './limits.ts';
 import type { QueryParameters } from './query-string.ts';
 import type { HttpRequest } from './request.ts';
 
@@ -35,20 +28,10 @@ export interface EventPage {
   readonly more: StoredEvent | undefined;
 }
 
-/**
- * Waits for room for the largest page of the query, or for a small one, then reads and writes it in pieces (TH11). A
- * page that is too large for its room is dropped and read again.
- */
-export async function readPage(service: Service, request: HttpRequest, wanted: PageRequest): Promise<EventPage> {
+/** Reads a page and writes it in pieces (TH11), when there is room for it. */
+export function readPage(service: Service, request: HttpRequest, wanted: PageRequest): Promise<EventPage> {
   const bytes = Math.min(PAGE_ANSWER_BYTES, wanted.query.limit * ITEM_ANSWER_BYTES);
-  if ((await request.awaitSomeRoom(bytes)) === 'small') {
-    const page = await readPageUpTo(SMALL_ANSWER_BYTES, service, request, wanted);
-    if (page !== undefined) return page;
-    await request.awaitRoom(bytes);
-  }
-  const page = await readPageUpTo(Number.POSITIVE_INFINITY, service, request, wanted);
-  assert(page !== undefined, 'A page without a bound is within it');
-  return page;
+  return request.inRoom(bytes, (bytesMax) => readPageUpTo(bytesMax, service, request, wanted));
 }
 
 /** Undefined when the events have more bytes. */

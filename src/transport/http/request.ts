@@ -11,7 +11,7 @@ import type { WorkQueue } from '../work-queue.ts';
 import type { SaidByForm } from './form-request.ts';
 import type { Privacy } from './identities.ts';
 import type { ListSizes } from './limits.ts';
-import type { AnswerRoom, HttpMemory } from './memory.ts';
+import type { HttpMemory, MakeInRoom } from './memory.ts';
 import { parseQueryString, parseRevision, type QueryParameters } from './query-string.ts';
 import { listSizes, type Rendering, renderingFor } from './renderings.ts';
 
@@ -52,14 +52,9 @@ export class HttpRequest {
     this.#traced = span?.isRecorded === true ? { span } : NOT_TRACED;
   }
 
-  /** Waits for room for a reply of up to this size. Throws `busy` after a timeout. */
-  awaitRoom(bytes: number): Promise<void> {
-    return this.#limits.memory.awaitRoom(this.#reply, bytes, this.signal());
-  }
-
-  /** The same, or for room for a small reply. A reply that turns out to be larger is made again. */
-  awaitSomeRoom(bytes: number): Promise<AnswerRoom> {
-    return this.#limits.memory.awaitSomeRoom(this.#reply, bytes, this.signal());
+  /** Makes a reply of up to `bytes` when there is room for it. Throws `busy` after a timeout. */
+  inRoom<Made>(bytes: number, make: MakeInRoom<Made>): Promise<Made> {
+    return this.#limits.memory.inRoom(this.#reply, { bytes, signal: this.signal() }, make);
   }
 
   /** Runs a piece of long work in its turn (TH11). Rejects without running it when the client has disconnected. */

@@ -22,7 +22,7 @@ import { formOf } from './form-request.ts';
 import { notFound, toDatabaseError } from './framework-errors.ts';
 import { Gate } from './gate.ts';
 import { answerHalfClosed } from './half-closed.ts';
-import { BODY_BYTES_MAX, CONNECTIONS_MAX, HEADER_BYTES_MAX, PIPELINED_MAX, SMALL_ANSWER_BYTES } from './limits.ts';
+import { BODY_BYTES_MAX, CONNECTIONS_MAX, HEADER_BYTES_MAX, PIPELINED_MAX } from './limits.ts';
 import { lingerAfterAnswer } from './lingering.ts';
 import { createHttpServer } from './listening.ts';
 import { HttpMemory } from './memory.ts';
@@ -299,18 +299,12 @@ class HttpFront {
     });
   }
 
-  /**
-   * Makes the reply in the room for small replies if that is free first. A larger reply is made again when there is
-   * room for it.
-   */
-  async #answer({ answerBytes, handle }: Route, routed: HttpRequest, context: RouteContext): Promise<HttpReply> {
+  #answer({ answerBytes, handle }: Route, routed: HttpRequest, context: RouteContext): Promise<HttpReply> | HttpReply {
     if (answerBytes === undefined) return handle(routed, context);
-    if ((await routed.awaitSomeRoom(answerBytes)) === 'small') {
+    return routed.inRoom(answerBytes, async (bytesMax) => {
       const answer = await handle(routed, context);
-      if ((answer.body?.length ?? 0) <= SMALL_ANSWER_BYTES) return answer;
-      await routed.awaitRoom(answerBytes);
-    }
-    return handle(routed, context);
+      return (answer.body?.length ?? 0) <= bytesMax ? answer : undefined;
+    });
   }
 
   /** Relays the request, if another node can answer it. Undefined: the failure is the reply. */
