@@ -22,7 +22,7 @@ import { nodeRemoved } from '../refusals.ts';
 import { type DataDirectory, openDataDirectory } from '../store/data-directory.ts';
 import type { Origin } from '../store/own-identity.ts';
 import { type CoreData, CoreThread, type CoreThreadListeners } from '../thread/core-thread.ts';
-import type { LinksOrder } from '../thread/core-thread-messages.ts';
+import type { LinksOrder, Telemetry } from '../thread/core-thread-messages.ts';
 import { observeCore, observeFront } from './core-metrics.ts';
 import { CoreWatch } from './core-watch.ts';
 import { type DatabaseQuota, DatabaseQuotas } from './database-quotas.ts';
@@ -93,14 +93,7 @@ export async function startNode(options: NodeOptions): Promise<Node & Administer
   const [watch, drains] = [new CoreWatch(logger, monotonicMs), new DrainWatch(logger, monotonicMs)];
   const others = new OtherClusters(logger);
   const orders = { ...ordersHeardBy(options), onDrain: drains.note.bind(drains) };
-  const show = observeCore(metrics);
-  const onTelemetry: CoreThreadListeners['onTelemetry'] = (telemetry, messagesSent) => {
-    show(telemetry, messagesSent);
-    peers.show(telemetry.links);
-    watch.look(telemetry);
-    others.look(telemetry);
-  };
-  const listeners = { onFatal, ...orders, onTelemetry };
+  const listeners = { onFatal, ...orders, onTelemetry: telemetryShownBy(metrics, peers, [watch, others]) };
   // The thread loads its modules while the directory is checked here.
   const core = CoreThread.start(options.coreWorker, listeners, options.coreData);
   const joining = new Joining(options, core);
@@ -178,6 +171,19 @@ function ordersHeardBy(options: NodeOptions): Pick<CoreThreadListeners, 'onStopR
   return {
     onStopRequested: () => options.onStopRequested?.(),
     onAdministered: (administered) => options.onAdministered?.(administered),
+  };
+}
+
+function telemetryShownBy(
+  metrics: Metrics,
+  peers: PeerMetrics,
+  watches: readonly { look(telemetry: Telemetry): void }[],
+): CoreThreadListeners['onTelemetry'] {
+  const show = observeCore(metrics);
+  return (telemetry, messagesSent) => {
+    show(telemetry, messagesSent);
+    peers.show(telemetry.links);
+    for (const watch of watches) watch.look(telemetry);
   };
 }
 

@@ -9,7 +9,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type MessagePort, parentPort } from 'node:worker_threads';
 import { type Address, assert, formatAddress } from '#base';
 import type { KvStore } from '#kv';
-import { diskUsedPercent, LogThread, openLevelStore } from '#storage';
+import { diskUsedPercent, type LevelStore, LogThread, openLevelStore } from '#storage';
 import { databaseMachines } from '../apply/database-machines.ts';
 import type { CorePorts } from '../core/core-ports.ts';
 import { CoreRuntime } from '../core/core-runtime.ts';
@@ -144,35 +144,13 @@ async function openCore(
   order: CoreOrder,
   parts: CoreParts & { readonly log: LogThread; readonly peerPort: PeerPort | undefined },
 ): Promise<OpenCore> {
-  const { identity, limits } = order;
   const store = await openLevelStore(order.storeDirectory, order.store);
-  const wal = { identity: walIdentity(identity), segmentBytes: order.walSegmentBytes };
+  const wal = { identity: walIdentity(order.identity), segmentBytes: order.walSegmentBytes };
   const recovered = await parts.log.open(order.logDirectory, wal);
   const counter = new CoreCounter();
   const links = new PeerMeasureGatherer();
   const reach = await reachOthers(port, { ...parts, store, links }, order);
-  const ports: CorePorts = {
-    node: identity.node,
-    founders: FOUNDERS,
-    placement: spreadOver(order.copies, identity.node),
-    upkeep: { copies: order.copies, replaceAfterMs: order.replaceAfterMs },
-    wanted: () => undefined,
-    kv: store,
-    syncStore: () => store.checkpointFiles(),
-    log: parts.log,
-    peers: reach?.mail ?? noPeers,
-    machines: databaseMachines,
-    limits,
-    clock: wallClock,
-    monotonicMs: () => performance.now(),
-    random: nativeRandom,
-    observer: counter,
-    snapshotObserver: links,
-    later: setImmediate,
-    release: order.links?.release,
-    diskUsedPercent: () => diskUsedPercent(order.storeDirectory),
-  };
-  const core = await CoreRuntime.open(ports, recovered);
+  const core = await CoreRuntime.open(portsOf(order, { store, log: parts.log, reach, counter, links }), recovered);
   showEnds(core, port);
   showWhetherAlone(core, new Int32Array(order.alone));
   if (reach !== undefined) keep(port, beginReach(reach, core));
@@ -213,6 +191,39 @@ async function openCore(
       await store.close();
       return undefined;
     },
+  };
+}
+
+interface Opening {
+  readonly store: LevelStore;
+  readonly log: LogThread;
+  readonly reach: Reach | undefined;
+  readonly counter: CoreCounter;
+  readonly links: PeerMeasureGatherer;
+}
+
+function portsOf(order: CoreOrder, { store, log, reach, counter, links }: Opening): CorePorts {
+  const { identity, limits, copies, replaceAfterMs } = order;
+  return {
+    node: identity.node,
+    founders: FOUNDERS,
+    placement: spreadOver(copies, identity.node),
+    upkeep: { copies, replaceAfterMs },
+    wanted: () => undefined,
+    kv: store,
+    syncStore: () => store.checkpointFiles(),
+    log,
+    peers: reach?.mail ?? noPeers,
+    machines: databaseMachines,
+    limits,
+    clock: wallClock,
+    monotonicMs: () => performance.now(),
+    random: nativeRandom,
+    observer: counter,
+    snapshotObserver: links,
+    later: setImmediate,
+    release: order.links?.release,
+    diskUsedPercent: () => diskUsedPercent(order.storeDirectory),
   };
 }
 
