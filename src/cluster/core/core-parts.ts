@@ -7,7 +7,7 @@
 import { CATALOG_GROUP, type DatabaseError, type GroupId, type NodeId } from '#base';
 import type { Input } from '#raft';
 import type { DiskLevel, RecoveredLog } from '#storage';
-import { AdminRequests } from '../admin/admin-requests.ts';
+import { AdminRequests, type AdminRequestsPorts } from '../admin/admin-requests.ts';
 import { knownLevel } from '../admin/levels.ts';
 import { ApplyLoop } from '../apply/apply-loop.ts';
 import { AskingPace } from '../group/asking-pace.ts';
@@ -137,20 +137,24 @@ export class CoreParts {
     this.divergences = divergences;
     this.histories = new Histories({ ...shared, divergences });
     this.cluster = new ClusterWork({ ...shared, lifecycle, replication });
-    this.admin = new AdminRequests({
-      ...shared,
-      isPast: (name) => this.cluster.fence.isPast(name),
-      clockStanding: () => this.cluster.clocks.standing,
-      unapplied: () => this.totals.levels.committedIndex - this.totals.levels.appliedIndex,
-      diverged: () =>
-        Array.from(divergences.known, ({ group, reason }) => {
-          return { node: ports.node, group, title: lifecycle.titleOf(group), reason };
-        }),
-    });
+    this.admin = new AdminRequests({ ...shared, ...this.#described() });
     this.steps = new GroupSteps(ports, this);
     this.rest = new RestingGroups({ ...shared, replication });
     this.written = new WrittenRows(ports, this);
     this.catalog = machines.openCatalog(ports.kv, ports.founders);
+  }
+
+  /** The state of this node for operators. */
+  #described(): Pick<AdminRequestsPorts, 'isPast' | 'clockStanding' | 'unapplied' | 'diverged'> {
+    return {
+      isPast: (name) => this.cluster.fence.isPast(name),
+      clockStanding: () => this.cluster.clocks.standing,
+      unapplied: () => this.totals.levels.committedIndex - this.totals.levels.appliedIndex,
+      diverged: () =>
+        Array.from(this.divergences.known, ({ group, reason }) => {
+          return { node: this.#ports.node, group, title: this.lifecycle.titleOf(group), reason };
+        }),
+    };
   }
 
   /** The view for placing new databases, whose cost does not depend on the number of databases. */
