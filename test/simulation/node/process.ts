@@ -74,12 +74,12 @@ interface Opened {
 }
 
 /** An admin request to a core. */
-export type OperatorOrder = Parameters<CoreRuntime['order']>[0];
+export type OperatorOrder = Parameters<CoreRuntime['admin']['order']>[0];
 
 /** The answer of a core to an admin request. */
-export type OrderAnswered = Awaited<ReturnType<CoreRuntime['order']>>;
+export type OrderAnswered = Awaited<ReturnType<CoreRuntime['admin']['order']>>;
 
-type Recover = CoreRuntime['recoveries']['recover'];
+type Recover = CoreRuntime['admin']['recover'];
 export type RecoveryAsked = Parameters<Recover>[0];
 export type RecoveryAnswered = Awaited<ReturnType<Recover>>;
 

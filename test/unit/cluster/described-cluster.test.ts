@@ -99,9 +99,7 @@ async function describedBy(
     throw new Error('nobody asks for that');
   };
   const core = {
-    order: nothing,
-    recoveries: { copyOf: nothing, recover: nothing },
-    describe: () => descriptionOf(cluster, by),
+    admin: { order: nothing, copyOf: nothing, recover: nothing, describe: () => descriptionOf(cluster, by) },
     requestStop: nothing,
     drainInPlace: nothing,
     undrain: nothing,

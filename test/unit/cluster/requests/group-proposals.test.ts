@@ -25,7 +25,7 @@ interface Settled {
 }
 
 function apply(proposals: GroupProposals, index: number, term: number): Settled {
-  const token = proposals.settle({ index: toLogIndex(index), term: toTerm(term), payload: NO_BYTES });
+  const token = proposals.settle({ index: toLogIndex(index), term: toTerm(term) });
   return { token, superseded: tokensOf(proposals.takeLost().superseded) };
 }
 
@@ -91,7 +91,7 @@ describe('proposals that another node has accepted', () => {
     const proposals = new GroupProposals();
     expected(proposals, 7, 4, 1);
     expected(proposals, 8, 9, 1);
-    expect(proposals.settle({ index: toLogIndex(9), term: toTerm(1), payload: NO_BYTES })).toBe(8);
+    expect(proposals.settle({ index: toLogIndex(9), term: toTerm(1) })).toBe(8);
     expect([proposals.count, tokensOf(proposals.takeLost().unknown), proposals.count]).toEqual([1, [7], 0]);
   });
 
