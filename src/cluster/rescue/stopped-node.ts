@@ -125,7 +125,7 @@ async function lookInto(store: StoppedStore, log: RecoveredLog): Promise<Looked>
   const namedBefore = catalog.list();
   if (!checkCatalog(catalog, log)) applyLog(catalog, log.groups.get(CATALOG_GROUP));
   const trash = new Set<GroupId>();
-  for await (const group of readTrash(store)) trash.add(group);
+  for await (const ended of readTrash(store)) trash.add(ended);
   const copies = await mendedCopies(store, { catalog, log, trash });
   const rowless = endsWithoutRows(copies, { catalog, log, trash });
   return { catalog, members, written: { index, term }, namedBefore, copies, rowless, trash };

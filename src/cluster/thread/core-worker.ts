@@ -172,9 +172,9 @@ async function openCore(
       else if (message.kind === 'runs') core.runs(message.digest, message.fault);
       else keep(port, reach?.announcer.announce(message.registration));
     },
-    administer: async (order) => {
+    administer: async (asked) => {
       assert(reach?.administer !== undefined, 'Only a node with a peer port is administered');
-      const answer = reach.administer({ order, isPassedOn: false });
+      const answer = reach.administer({ order: asked, isPassedOn: false });
       return answer.catch((error: Error): AdminReply => ({ kind: 'later', reason: error.message }));
     },
     leave: async (withinMs) => {
