@@ -112,18 +112,12 @@ function parseValue(reading: Reading, depth: number): JsonNode | undefined {
     fail(reading.at, `at most ${JSON_VALUES_MAX} values`);
     return undefined;
   }
-  switch (reading.bytes[reading.at]) {
-    case 0x7b:
-      return parseObject(reading, depth);
-    case 0x5b:
-      return parseArray(reading, depth);
-    case QUOTE: {
-      const value = parseString(reading);
-      return value === undefined ? undefined : { kind: 'string', value };
-    }
-    default:
-      return parseScalar(reading);
-  }
+  const first = reading.bytes[reading.at];
+  if (first === 0x7b) return parseObject(reading, depth);
+  if (first === 0x5b) return parseArray(reading, depth);
+  if (first !== QUOTE) return parseScalar(reading);
+  const value = parseString(reading);
+  return value === undefined ? undefined : { kind: 'string', value };
 }
 
 function parseScalar(reading: Reading): JsonNode | undefined {

@@ -43,7 +43,12 @@ function stepRole(state: RaftState, input: RoleInput, nowMs: number): Step {
       return role.kind === 'follower'
         ? stepFollower(state, role, input, nowMs)
         : stepCandidate(state, role, input, nowMs);
-    default:
+    case 'propose':
+    case 'change-membership':
+    case 'transfer-leadership':
+    case 'entries-loaded':
+    case 'snapshot-sent':
+    case 'unreachable':
       return refuseAsNotLeader(state, input, role.kind === 'follower' ? role.leader : undefined);
   }
 }

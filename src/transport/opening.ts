@@ -55,7 +55,7 @@ const HEADER_TABLE_SIZE = 1;
 const MAX_CONCURRENT_STREAMS = 3;
 const SETTING_BYTES = 6;
 
-/** All settings that node:http2 must announce, so that nghttp2 enforces them. Their number is known before it does so. */
+/** The settings that node:http2 must announce, so that nghttp2 enforces them. Their number is known before. */
 export const NO_HPACK_TABLE: Settings = { headerTableSize: 0 };
 
 /**

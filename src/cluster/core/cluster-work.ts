@@ -1,5 +1,6 @@
 /**
- * Work of a node for its cluster besides client requests: it holds the replicas that the catalog assigns to it, and moves groups that it leads to the membership that the catalog wants.
+ * Work of a node for its cluster besides client requests: it holds the replicas that the catalog assigns to it, and
+ * moves groups that it leads to the membership that the catalog wants.
  */
 import { CATALOG_GROUP, type GroupId, LEVELS, type NodeId, nodeOf } from '#base';
 import { everybody, type Fact, type Input, type MembershipRefusal, type Target } from '#raft';

@@ -1,6 +1,6 @@
 /**
- * Transfers leaderships while this node is unfit to lead: the disk of its log hangs, or it refuses writes because of its
- * disk or its clock.
+ * Transfers leaderships while this node is unfit to lead: the disk of its log hangs, or it refuses writes because of
+ * its disk or its clock.
  *
  * Heartbeats need no disk, so a leader with a hanging disk would stay leader forever without committing. And a leader
  * refuses writes that its own disk cannot take, for all clients of the cluster; a follower accepts entries of a leader

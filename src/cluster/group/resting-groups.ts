@@ -1,6 +1,6 @@
 /**
- * All groups of this node at rest: their messages from and to another node are tables that repeat (received-table.ts) and
- * delta-encoded tables (refrains), timed per node instead of per group.
+ * All groups of this node at rest: their messages from and to another node are tables that repeat (received-table.ts)
+ * and delta-encoded tables (refrains), timed per node instead of per group.
  *
  * ```
  *   leader here     heartbeats of all to a node      ── refrain, periodically ──> followers there

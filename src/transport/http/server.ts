@@ -143,8 +143,8 @@ class HttpFront {
     this.#fastify = this.#createFastify();
     this.#fastify.removeAllContentTypeParsers();
     this.#fastify.addContentTypeParser('*', (request, payload, done) => this.#bodies.receive(request, payload, done));
-    this.#fastify.addHook('onRequest', (request, reply, done) => {
-      this.#enter(request, reply, done).catch(done);
+    this.#fastify.addHook('onRequest', (request, reply, proceed) => {
+      this.#enter(request, reply, proceed).catch(proceed);
     });
     this.#fastify.setErrorHandler((error, request, reply) => this.#fail(error, request, reply));
     for (const route of routes) this.#register(route);

@@ -158,7 +158,7 @@ async function put(
   let [isReached, failure]: [boolean, Error | undefined] = [false, undefined];
   const origin = `${'encrypted' in socket ? 'https' : 'http'}://node`;
   const session = connect(origin, { createConnection: () => socket, settings: { enablePush: false } });
-  session.once('remoteSettings', () => (isReached = true)).on('error', (error) => (failure = error));
+  session.once('remoteSettings', () => (isReached = true)).on('error', (error: Error) => (failure = error));
   // A deadline of gRPC depends on the wall clock, which may be set during the call; a timer uses the monotonic clock.
   const late = new AbortController();
   const timer = setTimeout(() => late.abort(), timeoutMs);

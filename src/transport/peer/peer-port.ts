@@ -56,7 +56,7 @@ class BoundPort implements PeerPort {
 
   constructor(options: PortOptions) {
     this.#options = options;
-    this.#server = createServer((socket) => this.#accept(socket));
+    this.#server = createServer((socket) => void this.#accept(socket));
     if (options.connectionsMax !== undefined) this.#server.maxConnections = options.connectionsMax;
   }
 
@@ -111,13 +111,12 @@ class BoundPort implements PeerPort {
     serving?.server.close();
   }
 
-  #accept(socket: Socket): void {
+  async #accept(socket: Socket): Promise<void> {
     socket.once('error', () => undefined);
     this.#serving ??= this.#serve();
-    void this.#serving.then(({ door, server }) => {
-      if (this.#isClosed) socket.destroy();
-      else if (!socket.destroyed) (door ?? server).take(socket);
-    });
+    const { door, server } = await this.#serving;
+    if (this.#isClosed) socket.destroy();
+    else if (!socket.destroyed) (door ?? server).take(socket);
   }
 
   /** Loads the servers, which a node without others does not need. */

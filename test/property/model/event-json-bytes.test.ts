@@ -125,8 +125,8 @@ function wantedJson(event: Event, { revision, index, recordedTimeMs, storedId }:
     ['recordedtime', formatInstant(instantFromMs(recordedTimeMs))],
   ];
   const present = members.filter(([, value]) => value !== undefined);
-  const texts = present.map(([name, value]) => `"${name}":${JSON.stringify(value)}`);
-  return `{${[...texts, ...wantedPayload(event)].join(',')}}`;
+  const own = present.map(([name, value]) => `"${name}":${JSON.stringify(value)}`);
+  return `{${[...own, ...wantedPayload(event)].join(',')}}`;
 }
 
 function wantedValue(extension: ExtensionValue): string | number | boolean {
