@@ -98,14 +98,14 @@ export function kindsOf(layouts: Readonly<Record<string, readonly [number, AnyFi
 }
 
 function inOrder(fields: AnyFields, start: AnyMessage): Field<AnyMessage> {
-  const parts = Object.entries(fields);
+  const parts = Object.entries(fields).map(([name, field]) => ({ name, field }));
   return {
     write: (writer, message) => {
-      for (const [name, field] of parts) field.write(writer, message[name], message);
+      for (const { name, field } of parts) field.write(writer, message[name], message);
     },
     read: (reader) => {
       const message = { ...start };
-      for (const [name, field] of parts) message[name] = field.read(reader, message);
+      for (const { name, field } of parts) message[name] = field.read(reader, message);
       return message;
     },
   };
