@@ -51,7 +51,6 @@ export { createService } from './facade/service.ts';
 export { isBug, isFatal } from './fatal.ts';
 export { SERVICE_LIMITS, type ServiceLimits } from './limits.ts';
 export type {
-  Cause,
   DatabaseDescription,
   Elsewhere,
   FetchTransactionReply,
