@@ -9,9 +9,8 @@
  * ```
  * (u32le length | event)*
  * ```
- * Events are copied from their page to the output buffer, without strings or objects. The server fields common to a
- * transaction are encoded once. Space is reserved in two steps: the maximum size of the attributes, then the payload,
- * which is most of an event and mostly copied unchanged.
+ * Events are copied from their page to the output buffer, without objects. Space is reserved in two steps: the maximum
+ * size of the attributes, then the payload, which is most of an event and mostly copied unchanged.
  *
  *   M11 Many events in one buffer are written like each alone, and every text as JSON.stringify writes it.
  */
@@ -32,7 +31,7 @@ import { payloadForm } from './payload-form.ts';
 import { readTimestamp } from './timestamp-wire.ts';
 
 const LENGTH_BYTES = 4;
-/** Maximum bytes of names, quotes and server fields: everything that does not depend on the client's data. */
+/** Maximum bytes of the length, names, quotes and server fields: everything that does not depend on the client's data. */
 const FIXED_BYTES = 512;
 const ID = phraseOf('{"id":');
 const SOURCE = phraseOf(',"source":');
@@ -42,6 +41,9 @@ const SUBJECT = phraseOf(',"subject":');
 const TIME = phraseOf(',"time":');
 const CONTENT_TYPE = phraseOf(',"datacontenttype":');
 const SCHEMA = phraseOf(',"dataschema":');
+const REVISION = phraseOf(',"revision":');
+const INDEX = phraseOf(',"index":');
+const RECORDED_TIME = phraseOf(',"recordedtime":"');
 const DATA = phraseOf(',"data":');
 const DATA_BASE64 = phraseOf(',"data_base64":');
 const QUOTE = 0x22;
@@ -52,12 +54,9 @@ const CLOSE_OBJECT = 0x7d;
 export class EventJsonBytes {
   readonly #json: JsonBytes;
   readonly #spans: EventSpans = new EventSpans();
-  #revision = -1;
   #recordedTimeMs = -1;
-  /** `,"revision":7,"index":` */
-  #beforeIndex: Phrase = phraseOf('');
-  /** `,"recordedtime":"…"` */
-  #behindIndex: Phrase = phraseOf('');
+  /** Text of the recorded time, which many events in a row have. */
+  #recordedTime = '';
 
   /** Initial capacity; the buffer grows. Spare memory is used first. */
   constructor(startBytes: number, spare?: SpareMemory) {
@@ -72,10 +71,10 @@ export class EventJsonBytes {
   /** Adds the stored event `[from, to)` of `source` after its length. */
   append(source: Uint8Array, from: number, to: number, server: ServerFields): void {
     const json = this.#json;
-    json.reserve(LENGTH_BYTES);
+    this.#begin(source, from, to, server);
     const start = json.at;
     json.at += LENGTH_BYTES;
-    this.#put(source, from, to, server);
+    this.#put(source, server);
     putLength(json.bytes, start, json.at - start - LENGTH_BYTES);
   }
 
@@ -83,7 +82,8 @@ export class EventJsonBytes {
   textOf(source: Uint8Array, server: ServerFields): string {
     const json = this.#json;
     try {
-      this.#put(source, 0, source.length, server);
+      this.#begin(source, 0, source.length, server);
+      this.#put(source, server);
       return decodeUtf8(json.bytes, 0, json.at) ?? '';
     } finally {
       json.reset();
@@ -95,17 +95,20 @@ export class EventJsonBytes {
     return this.#json.take();
   }
 
-  #put(source: Uint8Array, from: number, to: number, server: ServerFields): void {
+  /** Reserves the maximum size of everything but the payload. */
+  #begin(source: Uint8Array, from: number, to: number, { storedId = '' }: ServerFields): void {
     const [json, spans] = [this.#json, this.#spans];
     spans.read(source, from, to);
     json.from(source);
-    const { storedId = '' } = server;
     const payloadBytes = spans.dataEnd - spans.dataStart;
     json.reserve(FIXED_BYTES + ESCAPED_BYTES_MAX * (to - from - payloadBytes + storedId.length));
-    this.#putAttributes(source, storedId);
+  }
+
+  #put(source: Uint8Array, server: ServerFields): void {
+    this.#putAttributes(source, server.storedId ?? '');
     this.#putServerFields(server);
     this.#putPayload(source);
-    json.byte(CLOSE_OBJECT);
+    this.#json.byte(CLOSE_OBJECT);
   }
 
   #putAttributes(source: Uint8Array, storedId: string): void {
@@ -139,17 +142,18 @@ export class EventJsonBytes {
   }
 
   #putServerFields({ revision, index, recordedTimeMs }: ServerFields): void {
-    if (revision !== this.#revision) {
-      this.#revision = revision;
-      this.#beforeIndex = phraseOf(`,"revision":${revision},"index":`);
-    }
+    const json = this.#json;
     if (recordedTimeMs !== this.#recordedTimeMs) {
       this.#recordedTimeMs = recordedTimeMs;
-      this.#behindIndex = phraseOf(`,"recordedtime":"${formatInstant(instantFromMs(recordedTimeMs))}"`);
+      this.#recordedTime = formatInstant(instantFromMs(recordedTimeMs));
     }
-    this.#json.phrase(this.#beforeIndex);
-    this.#json.count(index);
-    this.#json.phrase(this.#behindIndex);
+    json.phrase(REVISION);
+    json.count(revision);
+    json.phrase(INDEX);
+    json.count(index);
+    json.phrase(RECORDED_TIME);
+    json.ascii(this.#recordedTime);
+    json.byte(QUOTE);
   }
 
   #putPayload(source: Uint8Array): void {

@@ -4,22 +4,24 @@
  * It accepts exactly the canonical encoding of event-wire.ts. It does not check attribute values: an event without an
  * id, or with an invalid one, has a layout too (event-check.ts checks it).
  */
-import { assert, decodeUtf8, formatInstant, type Instant, isInstant, ProtoReader, parseInstant } from '#base';
-import type { EventFacts } from './event.ts';
+import { decodeUtf8, formatInstant, type Instant, isInstant, ProtoReader, parseInstant } from '#base';
 import { EventSpans } from './event-spans.ts';
 import { ENTRY_TAG, INT32_MAX, INT32_MIN, TAG, VALUE_TAG } from './event-wire.ts';
 import { readTimestamp } from './timestamp-wire.ts';
 
-/** The layout, or undefined when the bytes are not canonical. */
+/** Shared by all events, because walking is synchronous. */
+const layout = new EventSpans();
+
+/** The layout, or undefined when the bytes are not canonical. It is lent until the next call. */
 export function layOutEvent(bytes: Uint8Array, from: number, to: number): EventSpans | undefined {
-  const layout = new EventSpans();
+  layout.forget();
   const reader = new ProtoReader(bytes, from, to);
   let previous = 0;
   while (!reader.done) {
     const fieldStart = reader.at;
     const tag = reader.tag();
     if (tag <= previous && !(tag === previous && tag === TAG.EXTENSIONS)) return undefined;
-    if (!placeField(layout, reader, tag)) return undefined;
+    if (!placeField(reader, tag)) return undefined;
     if (tag === TAG.EXTENSIONS) {
       if (layout.extensionsStart === -1) layout.extensionsStart = fieldStart;
       layout.extensionsEnd = reader.at;
@@ -27,35 +29,17 @@ export function layOutEvent(bytes: Uint8Array, from: number, to: number): EventS
     previous = tag;
   }
   if (reader.failed || reader.overlong) return undefined;
-  if (layout.extensionsStart !== -1 && !areExtensionsCanonical(bytes, layout)) return undefined;
-  if (layout.timeTextStart !== -1 && isTimeTextNeedless(bytes, layout)) return undefined;
+  if (layout.extensionsStart !== -1 && !areExtensionsCanonical(bytes)) return undefined;
+  if (layout.timeTextStart !== -1 && isTimeTextNeedless(bytes)) return undefined;
   if (layout.sourceStart !== -1) layout.placeStream(bytes);
   return layout;
 }
 
-/** Offsets for indexing and matching, from bytes that were accepted before. */
-export function eventFacts(bytes: Uint8Array, from: number, to: number): EventFacts {
-  return trustedLayout(bytes, from, to);
-}
-
-/** The layout of bytes that were accepted before; other bytes are a corruption of stored data. */
-export function trustedLayout(bytes: Uint8Array, from: number, to: number): EventSpans {
-  const layout = layOutEvent(bytes, from, to);
-  assert(layout !== undefined && layout.streamStart !== -1, 'A stored event is in canonical wire form', [from, to]);
-  return layout;
-}
-
-/** Fields whose value may be empty. Other empty fields are omitted in canonical bytes. */
-const MAY_BE_EMPTY: ReadonlySet<number> = new Set([
-  TAG.SUBJECT,
-  TAG.TIME,
-  TAG.DATA_CONTENT_TYPE,
-  TAG.DATA_SCHEMA,
-  TAG.TIME_TEXT,
-]);
+/** Texts and bytes that may be empty. Other empty ones are omitted in canonical bytes. */
+const MAY_BE_EMPTY: ReadonlySet<number> = new Set([TAG.SUBJECT, TAG.DATA_CONTENT_TYPE, TAG.DATA_SCHEMA, TAG.TIME_TEXT]);
 
 /** Records one field. False when the bytes are not canonical here; the reader may have failed as well. */
-function placeField(layout: EventSpans, reader: ProtoReader, tag: number): boolean {
+function placeField(reader: ProtoReader, tag: number): boolean {
   if (tag === TAG.DATA_KIND) {
     layout.dataKind = reader.signedVarint();
     return layout.dataKind !== 0 && layout.dataKind >= INT32_MIN && layout.dataKind <= INT32_MAX;
@@ -65,23 +49,17 @@ function placeField(layout: EventSpans, reader: ProtoReader, tag: number): boole
   const end = reader.at;
   if (tag === TAG.EXTENSIONS) return true;
   if (!layout.place(tag, start, end)) return false;
-  if (tag === TAG.TIME) return placeTime(layout, readTimestamp(reader.bytes, start, end));
+  if (tag === TAG.TIME) return layout.placeTime(reader.bytes);
   return start < end || MAY_BE_EMPTY.has(tag);
 }
 
-function placeTime(layout: EventSpans, time: Instant | undefined): boolean {
-  layout.seconds = time?.seconds ?? 0;
-  layout.nanos = time?.nanos ?? 0;
-  return time !== undefined;
-}
-
 /** Returns true when the text is the canonical spelling of the time, which canonical bytes omit. */
-function isTimeTextNeedless(bytes: Uint8Array, layout: EventSpans): boolean {
+function isTimeTextNeedless(bytes: Uint8Array): boolean {
   if (!layout.hasTime || !isInstant(layout.seconds, layout.nanos)) return false;
   return decodeUtf8(bytes, layout.timeTextStart, layout.timeTextEnd) === formatInstant(layout);
 }
 
-function areExtensionsCanonical(bytes: Uint8Array, layout: EventSpans): boolean {
+function areExtensionsCanonical(bytes: Uint8Array): boolean {
   const reader = new ProtoReader(bytes, layout.extensionsStart, layout.extensionsEnd);
   let previousStart = 0;
   let previousEnd = 0;

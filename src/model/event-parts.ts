@@ -2,7 +2,7 @@
 import type { CloudEventParts } from './cloud-event.ts';
 import type { ExtensionValue } from './event.ts';
 import { readEvent } from './event-decode.ts';
-import { trustedLayout } from './event-layout.ts';
+import { eventFacts } from './event-spans.ts';
 import { payloadForm } from './payload-form.ts';
 
 /** The accepted event in `[from, to)`. A payload that JSON shows in base64 is binary, any other is text. */
@@ -18,7 +18,7 @@ export function eventParts(bytes: Uint8Array, from: number, to: number): CloudEv
   if (dataContentType !== undefined) attributes.set('datacontenttype', { kind: 'string', value: dataContentType });
   if (dataSchema !== undefined) attributes.set('dataschema', { kind: 'uri', value: dataSchema });
   for (const [name, value] of extensions) attributes.set(name, value);
-  const form = payloadForm(bytes, trustedLayout(bytes, from, to));
+  const form = payloadForm(bytes, eventFacts(bytes, from, to));
   const kind = form === 'base64' ? 'binary' : 'text';
   return { id, source, specVersion, type, attributes, payload: form === 'absent' ? undefined : { kind, bytes: data } };
 }

@@ -8,6 +8,7 @@
 import { assert } from '#base';
 import type { EventFacts } from './event.ts';
 import { TAG } from './event-wire.ts';
+import { readTimestamp } from './timestamp-wire.ts';
 import { streamSpan } from './uri.ts';
 
 /** Offsets into the array that was read; a start of −1 means absent. */
@@ -37,7 +38,7 @@ export class EventSpans implements EventFacts {
   schemaStart = -1;
   schemaEnd = -1;
   dataKind = 0;
-  /** The time, read by `layOutEvent` only. */
+  /** Set by `placeTime`. */
   seconds = 0;
   nanos = 0;
 
@@ -51,7 +52,7 @@ export class EventSpans implements EventFacts {
 
   /** Reads the stored event `[from, to)`. */
   read(bytes: Uint8Array, from: number, to: number): void {
-    this.#forget();
+    this.forget();
     let at = from;
     while (at < to) {
       const start = at;
@@ -84,6 +85,15 @@ export class EventSpans implements EventFacts {
     const { start, end } = streamSpan(bytes, this.sourceStart, this.sourceEnd);
     this.streamStart = start;
     this.streamEnd = end;
+  }
+
+  /** Reads the time of the event that was read last, if it has one. Returns false when it is not canonical. */
+  placeTime(bytes: Uint8Array): boolean {
+    if (this.timeStart === -1) return true;
+    const instant = readTimestamp(bytes, this.timeStart, this.timeEnd);
+    this.seconds = instant?.seconds ?? 0;
+    this.nanos = instant?.nanos ?? 0;
+    return instant !== undefined;
   }
 
   /** Records a field with a length, other than an extension. Returns false when an event has no such field. */
@@ -142,7 +152,7 @@ export class EventSpans implements EventFacts {
   }
 
   /** Resets the starts. Ends are ignored without a start, except that of the payload, which is subtracted from. */
-  #forget(): void {
+  forget(): void {
     this.idStart = -1;
     this.versionStart = -1;
     this.typeStart = -1;
@@ -156,5 +166,17 @@ export class EventSpans implements EventFacts {
     this.contentTypeStart = -1;
     this.schemaStart = -1;
     this.dataKind = 0;
+    this.seconds = 0;
+    this.nanos = 0;
+    this.streamStart = -1;
   }
+}
+
+/** Offsets in an event that was accepted before; other bytes are a corruption of stored data. */
+export function eventFacts(bytes: Uint8Array, from: number, to: number): EventSpans {
+  const spans = new EventSpans();
+  spans.read(bytes, from, to);
+  spans.placeStream(bytes);
+  assert(spans.placeTime(bytes), 'The time of a stored event is canonical', from);
+  return spans;
 }

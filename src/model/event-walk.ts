@@ -15,7 +15,7 @@ import type { EventPlace } from './event-place.ts';
 
 /**
  * Checks everything about the event in `[from, to)`. `'not-canonical'`: not checked yet, decode and encode it;
- * undefined: refused, with its faults added.
+ * undefined: refused, with its faults added. The facts are lent until the next call.
  */
 export function walkEvent(
   bytes: Uint8Array,

@@ -125,10 +125,10 @@ export { decodeEvent, readEvent } from './event-decode.ts';
 export { encodeEvent } from './event-encode.ts';
 export { acceptJsonEvent } from './event-from-json.ts';
 export { EventJsonBytes, eventToJson } from './event-json-bytes.ts';
-export { eventFacts } from './event-layout.ts';
 export { eventParts } from './event-parts.ts';
 export type { EventShape } from './event-place.ts';
 export { foundBytes, showBytes } from './event-place.ts';
+export { eventFacts } from './event-spans.ts';
 export { acceptDecoded, acceptEvent, walkEvent } from './event-walk.ts';
 export { describeFault, Faults, type Found, numberAsWritten } from './faults.ts';
 export {

@@ -139,7 +139,9 @@ export class JsonBytes {
 
   /** Writes ASCII text that needs no escape. */
   ascii(text: string): void {
-    for (let n = 0; n < text.length; n++) this.bytes[this.at++] = text.charCodeAt(n);
+    const { bytes, at } = this;
+    for (let n = 0; n < text.length; n++) bytes[at + n] = text.charCodeAt(n);
+    this.at = at + text.length;
   }
 
   /** Writes a non-negative integer. */

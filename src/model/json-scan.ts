@@ -25,6 +25,10 @@ const CLOSE_OBJECT = 0x7d;
 /** The end of a part that is not JSON. `mismatch` then has the reason. */
 export const NOT_JSON = -1;
 
+const NAME_RULE = 'a member name in quotes';
+/** A container that would be one level too deep. */
+export const DEPTH_RULE: string = `at most ${JSON_DEPTH_MAX} levels`;
+
 /** Offset of the last mismatch; `expected` completes "expected …". Shared, because scanning is synchronous. */
 export const mismatch: { offset: number; expected: string } = { offset: 0, expected: '' };
 
@@ -63,7 +67,7 @@ export function valueEnd(bytes: Uint8Array, from: number, to: number, outer: num
   for (;;) {
     const byte = at < to ? bytes[at] : undefined;
     if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) {
-      if (depth >= JSON_DEPTH_MAX) return fail(at, `at most ${JSON_DEPTH_MAX} levels`);
+      if (depth >= JSON_DEPTH_MAX) return fail(at, DEPTH_RULE);
       at = spaceEnd(bytes, at + 1, to);
       if (at >= to || bytes[at] !== byte + 2) {
         IS_OBJECT[depth++] = byte === OPEN_OBJECT ? 1 : 0;
@@ -93,13 +97,14 @@ export function valueEnd(bytes: Uint8Array, from: number, to: number, outer: num
 
 /** Skips the name of a member and its colon. */
 function nameEnd(bytes: Uint8Array, from: number, to: number): number {
-  const end = nameTextEnd(bytes, from, to);
+  if (from >= to || bytes[from] !== QUOTE) return fail(from, NAME_RULE);
+  const end = stringEnd(bytes, from + 1, to);
   return end === NOT_JSON ? NOT_JSON : colonEnd(bytes, end, to);
 }
 
 /** Skips the quoted name of a member. */
 export function nameTextEnd(bytes: Uint8Array, at: number, to: number): number {
-  return at < to && bytes[at] === QUOTE ? stringEnd(bytes, at + 1, to) : fail(at, 'a member name in quotes');
+  return at < to && bytes[at] === QUOTE ? stringEnd(bytes, at + 1, to) : fail(at, NAME_RULE);
 }
 
 /** Skips the colon and the space around it. */
@@ -109,9 +114,9 @@ export function colonEnd(bytes: Uint8Array, from: number, to: number): number {
 }
 
 export function scalarEnd(bytes: Uint8Array, at: number, to: number): number {
-  const byte = at < to ? bytes[at] : undefined;
+  const byte = at < to ? (bytes[at] ?? 0) : 0;
   if (byte === QUOTE) return stringEnd(bytes, at + 1, to);
-  if (byte === MINUS || (byte !== undefined && isDigit(byte))) return numberEnd(bytes, at, to);
+  if (byte === MINUS || isDigit(byte)) return numberEnd(bytes, at, to);
   if (byte === 0x74) return literalEnd(bytes, at, to, 'true');
   if (byte === 0x66) return literalEnd(bytes, at, to, 'false');
   if (byte === 0x6e) return literalEnd(bytes, at, to, 'null');

@@ -8,6 +8,7 @@
 import { assert, decodeUtf8, indexOfIllFormed, quote } from '#base';
 import {
   colonEnd,
+  DEPTH_RULE,
   fail,
   mismatch,
   NOT_JSON,
@@ -177,7 +178,7 @@ function skipSpace(reading: Reading): void {
 
 /** Skips the opening bracket. */
 function enter(reading: Reading, depth: number): boolean {
-  if (depth >= JSON_DEPTH_MAX) return moved(reading, fail(reading.at, `at most ${JSON_DEPTH_MAX} levels`));
+  if (depth >= JSON_DEPTH_MAX) return moved(reading, fail(reading.at, DEPTH_RULE));
   reading.at++;
   skipSpace(reading);
   return true;
