@@ -12,7 +12,7 @@
  *       their brand.
  *   B2  ERROR_CODES is the whole set of codes; a DatabaseError carries one of them and never a wire code.
  *   B3  A ByteReader reads back the output of a ByteWriter; a reader never throws and never reads past its end. The
- *       same holds for protobuf fields and the ProtoReader, whatever the bytes are.
+ *       same holds for records, and for protobuf fields and the ProtoReader, whatever the bytes are.
  *   B5  A replica id is assigned once, and contains its node.
  *   B4  Instants, UUIDs and base64 have one canonical spelling each, which is parsed back to the same value.
  */
@@ -41,6 +41,26 @@ export {
   toRevision,
   toTerm,
 } from './brand.ts';
+export {
+  BYTES,
+  type Field,
+  type Fields,
+  FLAG,
+  failed,
+  fieldsOf,
+  fixedBytes,
+  kindsOf,
+  listOf,
+  mapped,
+  oneOf,
+  optional,
+  REST,
+  TEXT,
+  U64,
+  VARINT,
+  VIEW,
+  valid,
+} from './byte-fields.ts';
 export { ByteReader } from './byte-reader.ts';
 export { ByteWriter, varintLength } from './byte-writer.ts';
 export { compareBytes, concatBytes, giveBack, hasBytesAt, NO_BYTES } from './bytes.ts';

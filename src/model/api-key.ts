@@ -13,7 +13,23 @@
  *
  *   M13 A key has exactly one encoding; all other bytes are refused.
  */
-import { type ByteReader, type ByteWriter, encodeUtf8, toHex } from '#base';
+import {
+  type ByteReader,
+  type ByteWriter,
+  encodeUtf8,
+  type Field,
+  failed,
+  fieldsOf,
+  fixedBytes,
+  listOf,
+  mapped,
+  parseHex,
+  TEXT,
+  toHex,
+  U64,
+  VARINT,
+  valid,
+} from '#base';
 import { type Grant, isGrant, ROLES } from './access.ts';
 
 export interface KeySecret {
@@ -96,112 +112,82 @@ export function faultInKeyName(name: string): string | undefined {
   return `must be one line of 1 to ${KEY_NAME_BYTES_MAX} bytes without blanks at its ends`;
 }
 
+const KEY_ID: Field<string> = mapped(fixedBytes(ID_BYTES), bytesOfId, toHex);
+const TIME_MS = valid(U64, (timeMs) => timeMs <= TIME_MS_MAX);
+/** 0 for none. */
+const EXPIRY_MS: Field<number | undefined> = {
+  write: (writer, timeMs) => TIME_MS.write(writer, timeMs ?? 0),
+  read: (reader) => TIME_MS.read(reader) || undefined,
+};
+
+const TOKEN: Field<TokenOrigin | undefined> = {
+  write: (writer, token) => {
+    const kind = token === undefined ? KIND.KEY : KIND.TOKEN;
+    writer.u8(token?.keyId === undefined ? kind : KIND.TOKEN_OF_KEY);
+    if (token?.keyId !== undefined) KEY_ID.write(writer, token.keyId);
+  },
+  read: (reader) => {
+    const kind = reader.u8();
+    if (kind === KIND.KEY) return undefined;
+    if (kind === KIND.TOKEN) return { keyId: undefined };
+    return kind === KIND.TOKEN_OF_KEY ? { keyId: KEY_ID.read(reader) } : failed(reader, undefined);
+  },
+};
+
+const GRANT: Field<Grant> = {
+  write: (writer, { role, databases, databasesMax }) => {
+    writer.u8(ROLES.indexOf(role) + (databasesMax === undefined ? 0 : BOUNDED));
+    TEXT.write(writer, databases);
+    if (databasesMax !== undefined) writer.varint(databasesMax);
+  },
+  read: (reader) => {
+    const first = reader.u8();
+    const isBounded = first >= BOUNDED;
+    const role = ROLES[isBounded ? first - BOUNDED : first];
+    const grant = {
+      role: role ?? failed(reader, ROLES[0]),
+      databases: TEXT.read(reader),
+      ...(isBounded && { databasesMax: VARINT.read(reader) }),
+    };
+    return isGrant(grant) ? grant : failed(reader, grant);
+  },
+};
+
+const SECRET = fieldsOf<KeySecret>({ hash: fixedBytes(HASH_BYTES), createdAtMs: TIME_MS, expiresAtMs: EXPIRY_MS });
+
+const KEY = fieldsOf<ApiKey>({
+  id: KEY_ID,
+  version: valid(VARINT, (version) => version > 0),
+  name: valid(TEXT, (name) => faultInKeyName(name) === undefined),
+  createdBy: valid(TEXT, isBy),
+  createdAtMs: TIME_MS,
+  expiresAtMs: EXPIRY_MS,
+  token: TOKEN,
+  grants: listOf(GRANT, { max: KEY_GRANTS_MAX }),
+  secrets: listOf(SECRET, { min: 1, max: KEY_SECRETS_MAX }),
+});
+
 export function writeApiKey(into: ByteWriter, key: ApiKey): void {
-  writeKeyId(into, key.id);
-  into.varint(key.version);
-  writeText(into, key.name);
-  writeText(into, key.createdBy);
-  into.u64le(key.createdAtMs);
-  into.u64le(key.expiresAtMs ?? 0);
-  writeOrigin(into, key.token);
-  into.varint(key.grants.length);
-  for (const { role, databases, databasesMax } of key.grants) {
-    into.u8(ROLES.indexOf(role) + (databasesMax === undefined ? 0 : BOUNDED));
-    writeText(into, databases);
-    if (databasesMax !== undefined) into.varint(databasesMax);
-  }
-  into.varint(key.secrets.length);
-  for (const { hash, createdAtMs, expiresAtMs } of key.secrets) {
-    into.bytes(hash);
-    into.u64le(createdAtMs);
-    into.u64le(expiresAtMs ?? 0);
-  }
+  KEY.write(into, key);
 }
 
 /** Returns undefined unless the bytes are an encoding of a key. */
 export function readApiKey(reader: ByteReader): ApiKey | undefined {
-  const id = readKeyId(reader);
-  const version = reader.varint();
-  const name = readText(reader);
-  const createdBy = readText(reader);
-  const createdAtMs = reader.u64le();
-  const expiresAtMs = reader.u64le();
-  const origin = readOrigin(reader);
-  const grants = readGrants(reader);
-  const secrets = readSecrets(reader);
-  if (reader.failed || id === undefined || origin === undefined || grants === undefined || secrets === undefined)
-    return undefined;
-  const isDated = createdAtMs <= TIME_MS_MAX && expiresAtMs <= TIME_MS_MAX;
-  if (version === 0 || !isDated || faultInKeyName(name) !== undefined || !isBy(createdBy)) return undefined;
-  const { token } = origin;
-  if (token !== undefined && expiresAtMs === 0) return undefined;
-  return { id, version, name, grants, createdAtMs, createdBy, expiresAtMs: expiresAtMs || undefined, token, secrets };
-}
-
-function writeOrigin(into: ByteWriter, token: TokenOrigin | undefined): void {
-  if (token?.keyId === undefined) {
-    into.u8(token === undefined ? KIND.KEY : KIND.TOKEN);
-    return;
-  }
-  into.u8(KIND.TOKEN_OF_KEY);
-  writeKeyId(into, token.keyId);
-}
-
-function readOrigin(reader: ByteReader): Pick<ApiKey, 'token'> | undefined {
-  const kind = reader.u8();
-  if (kind === KIND.KEY) return { token: undefined };
-  if (kind === KIND.TOKEN) return { token: { keyId: undefined } };
-  const keyId = kind === KIND.TOKEN_OF_KEY ? readKeyId(reader) : undefined;
-  return keyId === undefined ? undefined : { token: { keyId } };
+  const key = KEY.read(reader);
+  const isEndless = key.token !== undefined && key.expiresAtMs === undefined;
+  return reader.failed || isEndless ? undefined : key;
 }
 
 export function writeKeyId(into: ByteWriter, id: string): void {
-  for (let at = 0; at < id.length; at += 2) into.u8(Number.parseInt(id.slice(at, at + 2), 16));
+  KEY_ID.write(into, id);
 }
 
 /** Undefined when the bytes are too short. */
 export function readKeyId(reader: ByteReader): string | undefined {
-  const bytes = reader.bytes(ID_BYTES);
-  return bytes.length === ID_BYTES ? toHex(bytes) : undefined;
+  const id = KEY_ID.read(reader);
+  return reader.failed ? undefined : id;
 }
 
-function readGrants(reader: ByteReader): readonly Grant[] | undefined {
-  const count = reader.varint();
-  if (count > KEY_GRANTS_MAX) return undefined;
-  const grants: Grant[] = [];
-  while (grants.length < count) {
-    const first = reader.u8();
-    const isBounded = first >= BOUNDED;
-    const role = ROLES[isBounded ? first - BOUNDED : first];
-    const databases = readText(reader);
-    if (role === undefined) return undefined;
-    const grant = { role, databases, ...(isBounded && { databasesMax: reader.varint() }) };
-    if (!isGrant(grant)) return undefined;
-    grants.push(grant);
-  }
-  return grants;
-}
-
-function readSecrets(reader: ByteReader): readonly KeySecret[] | undefined {
-  const count = reader.varint();
-  if (count === 0 || count > KEY_SECRETS_MAX) return undefined;
-  const secrets: KeySecret[] = [];
-  while (secrets.length < count) {
-    const hash = reader.bytes(HASH_BYTES).slice();
-    const createdAtMs = reader.u64le();
-    const expiresAtMs = reader.u64le();
-    if (hash.length !== HASH_BYTES || createdAtMs > TIME_MS_MAX || expiresAtMs > TIME_MS_MAX) return undefined;
-    secrets.push({ hash, createdAtMs, expiresAtMs: expiresAtMs || undefined });
-  }
-  return secrets;
-}
-
-function writeText(into: ByteWriter, text: string): void {
-  const bytes = encodeUtf8(text);
-  into.varint(bytes.length);
-  into.bytes(bytes);
-}
-
-function readText(reader: ByteReader): string {
-  return reader.utf8(reader.varint());
+function bytesOfId(id: string): Uint8Array {
+  return parseHex(id) ?? new Uint8Array(ID_BYTES);
 }

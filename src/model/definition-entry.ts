@@ -14,7 +14,25 @@
  * format 7: a definition of an inactive version, and a deletion of inactive versions only. All parts of a blob but the
  * last have 1 MiB. Decoding accepts any bytes.
  */
-import { assert, ByteReader, ByteWriter, encodeUtf8, NO_BYTES, parseHex, toHex } from '#base';
+import {
+  assert,
+  ByteReader,
+  ByteWriter,
+  type Field,
+  FLAG,
+  fieldsOf,
+  fixedBytes,
+  kindsOf,
+  mapped,
+  NO_BYTES,
+  oneOf,
+  parseHex,
+  REST,
+  toHex,
+  U64,
+  VARINT,
+  valid,
+} from '#base';
 import {
   COMPONENT_KINDS,
   type ComponentDigest,
@@ -27,9 +45,9 @@ import {
   type VersionNumber,
   type VersionStatus,
 } from './definition.ts';
-import { decodeDefinition, encodeDefinition } from './definition-bytes.ts';
+import { COMPONENT_NAME, decodeDefinition, encodeDefinition, VERSION_OR_NONE } from './definition-bytes.ts';
 import { COMPONENT_BYTES_MAX } from './limits.ts';
-import { type ComponentName, isComponentName } from './names.ts';
+import type { ComponentName } from './names.ts';
 import { stampRecordedTime } from './transaction-body.ts';
 
 const FORMAT = 2;
@@ -38,7 +56,6 @@ const INACTIVE_FORMAT = 7;
 /** Bytes of every part of a blob but the last (decisions 9.1). */
 export const BLOB_PART_BYTES: number = 1024 * 1024;
 
-const ENTRY_KIND = { PART: 2, DEFINE: 3, STATUS: 4, DELETE: 5, EXPIRE: 6 } as const;
 /** The recorded time follows format and kind; `stampRecordedTime` counts from the tag before it. */
 const STAMP_AT = 1;
 const DIGEST_BYTES = 32;
@@ -75,36 +92,47 @@ export interface TimedDefinitionEntry {
   readonly entry: DefinitionEntry;
 }
 
+const DIGEST: Field<ComponentDigest> = mapped(fixedBytes(DIGEST_BYTES), bytesOfDigest, (bytes) => {
+  const digest: string = toHex(bytes);
+  return isComponentDigest(digest) ? digest : undefined;
+});
+
+const BLOB = fieldsOf<ComponentReference>({
+  digest: DIGEST,
+  size: valid(VARINT, (size) => size >= 1 && size <= COMPONENT_BYTES_MAX),
+});
+
+const TITLE = { component: oneOf(COMPONENT_KINDS, 1), name: COMPONENT_NAME };
+
+const STATE_VIEW: Field<ComponentName> = mapped(
+  fieldsOf<ComponentTitle>(TITLE),
+  (name) => ({ component: 'state-view' as const, name }),
+  ({ component, name }) => (component === 'state-view' ? name : undefined),
+);
+
 /** The recorded time is 0 until `stampDefinitionEntry`. */
+const HEAD = { recordedTimeMs: U64 };
+
+const ENTRY = kindsOf<DefinitionEntry & { readonly recordedTimeMs: number }>({
+  part: [2, { ...HEAD, blob: BLOB, part: VARINT, bytes: REST }],
+  define: [3, { ...HEAD, blob: BLOB, definition: mapped(REST, encodeDefinition, decodeDefinition) }],
+  'set-status': [
+    4,
+    {
+      ...HEAD,
+      ...TITLE,
+      version: valid(VARINT, isVersionNumber),
+      status: fieldsOf<VersionStatus>({ active: FLAG, mode: oneOf(MAINTENANCE_MODES) }),
+    },
+  ],
+  delete: [5, { ...HEAD, ...TITLE, version: VERSION_OR_NONE }],
+  expire: [6, { ...HEAD, name: STATE_VIEW }],
+});
+
 export function encodeDefinitionEntry(entry: DefinitionEntry): Uint8Array {
   const writer = new ByteWriter(HEAD_BYTES + (entry.kind === 'part' ? entry.bytes.length : 0));
   writer.u8(isOfInactive(entry) ? INACTIVE_FORMAT : FORMAT);
-  writer.u8(kindOf(entry));
-  writer.u64le(0);
-  switch (entry.kind) {
-    case 'part':
-      writeBlob(writer, entry.blob);
-      writer.varint(entry.part);
-      writer.bytes(entry.bytes);
-      break;
-    case 'define':
-      writeBlob(writer, entry.blob);
-      writer.bytes(encodeDefinition(entry.definition));
-      break;
-    case 'set-status':
-      writeTitle(writer, entry);
-      writer.varint(entry.version);
-      writer.u8(entry.status.active ? 1 : 0);
-      writer.u8(MAINTENANCE_MODES.indexOf(entry.status.mode));
-      break;
-    case 'delete':
-      writeTitle(writer, entry);
-      writer.varint(entry.version ?? 0);
-      break;
-    case 'expire':
-      writeTitle(writer, { component: 'state-view', name: entry.name });
-      break;
-  }
+  ENTRY.write(writer, { ...entry, recordedTimeMs: 0 });
   return writer.handOver();
 }
 
@@ -145,13 +173,14 @@ export function splitDefinitionPayload(
 }
 
 function decode(payload: Uint8Array, isHead: boolean): TimedDefinitionEntry | undefined {
-  const reader = new ByteReader(payload);
   if (!definesSomething(payload)) return undefined;
-  const isInactive = reader.u8() === INACTIVE_FORMAT;
-  const kind = reader.u8();
-  const recordedTimeMs = reader.u64le();
-  const entry = isInactive ? readInactive(reader, kind) : readEntry(reader, kind, isHead);
-  return entry === undefined || reader.failed || reader.left > 0 ? undefined : { recordedTimeMs, entry };
+  const reader = new ByteReader(payload, 1);
+  const { recordedTimeMs, ...entry } = ENTRY.read(reader);
+  if (reader.failed || reader.left > 0) return undefined;
+  if (entry.kind === 'part' && entry.bytes.length !== (isHead ? 0 : partBytesOf(entry))) return undefined;
+  if (payload[0] === FORMAT) return { recordedTimeMs, entry };
+  if (entry.kind === 'define') return { recordedTimeMs, entry: { ...entry, isInactive: true } };
+  return entry.kind === 'delete' ? { recordedTimeMs, entry: { ...entry, onlyInactive: true } } : undefined;
 }
 
 /** Number of parts of a blob. */
@@ -159,89 +188,13 @@ export function partCountOf({ size }: ComponentReference): number {
   return Math.ceil(size / BLOB_PART_BYTES);
 }
 
-function readEntry(reader: ByteReader, kind: number, isHead: boolean): DefinitionEntry | undefined {
-  if (kind === ENTRY_KIND.PART) return readPart(reader, isHead);
-  if (kind === ENTRY_KIND.DEFINE) return readDefine(reader);
-  const title = readTitle(reader);
-  if (title === undefined) return undefined;
-  if (kind === ENTRY_KIND.STATUS) return readStatus(reader, title);
-  if (kind === ENTRY_KIND.DELETE) {
-    const version = reader.varint();
-    return { kind: 'delete', ...title, version: isVersionNumber(version) ? version : undefined };
-  }
-  return kind === ENTRY_KIND.EXPIRE && title.component === 'state-view'
-    ? { kind: 'expire', name: title.name }
-    : undefined;
-}
-
-function readInactive(reader: ByteReader, kind: number): DefinitionEntry | undefined {
-  const entry = kind === ENTRY_KIND.DEFINE || kind === ENTRY_KIND.DELETE ? readEntry(reader, kind, false) : undefined;
-  if (entry?.kind === 'define') return { ...entry, isInactive: true };
-  return entry?.kind === 'delete' ? { ...entry, onlyInactive: true } : undefined;
-}
-
-function readPart(reader: ByteReader, isHead: boolean): DefinitionEntry | undefined {
-  const blob = readBlob(reader);
-  const part = reader.varint();
-  const bytes = reader.bytes(reader.left);
-  if (blob === undefined || reader.failed || part >= partCountOf(blob)) return undefined;
-  const expected = Math.min(BLOB_PART_BYTES, blob.size - part * BLOB_PART_BYTES);
-  return bytes.length === (isHead ? 0 : expected) ? { kind: 'part', blob, part, bytes } : undefined;
-}
-
-function readDefine(reader: ByteReader): DefinitionEntry | undefined {
-  const blob = readBlob(reader);
-  const definition = decodeDefinition(reader.bytes(reader.left));
-  return blob && definition && { kind: 'define', blob, definition };
-}
-
-function readStatus(reader: ByteReader, title: ComponentTitle): DefinitionEntry | undefined {
-  const version = reader.varint();
-  const active = reader.u8();
-  const mode = MAINTENANCE_MODES[reader.u8()];
-  if (!isVersionNumber(version) || active > 1 || mode === undefined) return undefined;
-  return { kind: 'set-status', ...title, version, status: { active: active === 1, mode } };
-}
-
-function readBlob(reader: ByteReader): ComponentReference | undefined {
-  const digest: string = toHex(reader.bytes(DIGEST_BYTES));
-  const size = reader.varint();
-  if (!isComponentDigest(digest) || size < 1 || size > COMPONENT_BYTES_MAX) return undefined;
-  return { digest, size };
-}
-
-function readTitle(reader: ByteReader): ComponentTitle | undefined {
-  const component = COMPONENT_KINDS[reader.u8() - 1];
-  const name = reader.utf8(reader.varint());
-  return component !== undefined && isComponentName(name) ? { component, name } : undefined;
-}
-
-function writeBlob(writer: ByteWriter, { digest, size }: ComponentReference): void {
-  writer.bytes(bytesOfDigest(digest));
-  writer.varint(size);
-}
-
-function writeTitle(writer: ByteWriter, { component, name }: ComponentTitle): void {
-  const text = encodeUtf8(name);
-  writer.u8(COMPONENT_KINDS.indexOf(component) + 1);
-  writer.varint(text.length);
-  writer.bytes(text);
+/** Number of bytes of a part; −1 when the blob has no such part. */
+function partBytesOf({ blob, part }: Extract<DefinitionEntry, { readonly kind: 'part' }>): number {
+  return part < partCountOf(blob) ? Math.min(BLOB_PART_BYTES, blob.size - part * BLOB_PART_BYTES) : -1;
 }
 
 function bytesOfDigest(digest: ComponentDigest): Uint8Array {
   const bytes = parseHex(digest);
   assert(bytes?.length === DIGEST_BYTES, 'A digest has 32 bytes', digest);
   return bytes;
-}
-
-const KINDS: Record<DefinitionEntry['kind'], number> = {
-  part: ENTRY_KIND.PART,
-  define: ENTRY_KIND.DEFINE,
-  'set-status': ENTRY_KIND.STATUS,
-  delete: ENTRY_KIND.DELETE,
-  expire: ENTRY_KIND.EXPIRE,
-};
-
-function kindOf({ kind }: DefinitionEntry): number {
-  return KINDS[kind];
 }

@@ -19,17 +19,17 @@ export interface ComponentLimits {
   readonly localsMax: number;
 }
 
-/** Builds the limits by calling `of` for each name, always in this order. */
-export function componentLimits(of: (name: keyof ComponentLimits) => number): ComponentLimits {
+/** The same value for each limit, in the order in which they are written. */
+export function forEachLimit<Value>(value: Value): Readonly<Record<keyof ComponentLimits, Value>> {
   return {
-    componentBytesMax: of('componentBytesMax'),
-    memoryBytesMax: of('memoryBytesMax'),
-    tableElementsMax: of('tableElementsMax'),
-    coreModulesMax: of('coreModulesMax'),
-    coreInstancesMax: of('coreInstancesMax'),
-    nestedComponentsMax: of('nestedComponentsMax'),
-    functionBytesMax: of('functionBytesMax'),
-    localsMax: of('localsMax'),
+    componentBytesMax: value,
+    memoryBytesMax: value,
+    tableElementsMax: value,
+    coreModulesMax: value,
+    coreInstancesMax: value,
+    nestedComponentsMax: value,
+    functionBytesMax: value,
+    localsMax: value,
   };
 }
 

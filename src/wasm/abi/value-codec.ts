@@ -11,8 +11,8 @@
  *   G14 A written value reads back unchanged; no input makes the reader throw, loop or take more memory than a multiple
  *       of its length.
  */
-import type { ByteReader, ByteWriter } from '#base';
-import { Handle, isList, isRecord, record, type Value } from './values.ts';
+import { type ByteReader, type ByteWriter, type Field, failed, TEXT, VIEW, valid } from '#base';
+import { Handle, isList, isRecord, record, type Value, type ValueList } from './values.ts';
 
 const TAG = {
   undefined: 0x00,
@@ -36,10 +36,10 @@ export function writeValue(writer: ByteWriter, value: Value): void {
   else if (typeof value === 'bigint') writeBigint(writer, value);
   else if (typeof value === 'string') {
     writer.u8(TAG.text);
-    writeText(writer, value);
+    TEXT.write(writer, value);
   } else if (value instanceof Uint8Array) {
     writer.u8(TAG.bytes);
-    writeBytes(writer, value);
+    VIEW.write(writer, value);
   } else writeCompound(writer, value);
 }
 
@@ -53,7 +53,7 @@ function writeCompound(writer: ByteWriter, value: Value): void {
     writer.u8(TAG.record);
     writer.varint(entries.length);
     for (const [name, part] of entries) {
-      writeText(writer, name);
+      TEXT.write(writer, name);
       writeValue(writer, part);
     }
   } else if (isList(value)) {
@@ -83,19 +83,6 @@ function writeBigint(writer: ByteWriter, value: bigint): void {
 const SCRATCH_BYTES = new Uint8Array(8);
 const SCRATCH = new DataView(SCRATCH_BYTES.buffer);
 
-/** Writes the length, and the bytes. */
-export function writeBytes(writer: ByteWriter, bytes: Uint8Array): void {
-  writer.varint(bytes.length);
-  writer.bytes(bytes);
-}
-
-/** Writes the length in bytes, and the text. */
-export function writeText(writer: ByteWriter, text: string): void {
-  const mark = writer.beginLength();
-  writer.utf8(text);
-  writer.endLength(mark);
-}
-
 /** Byte arrays are views into the input. Returns undefined and sets `failed` when the input is malformed. */
 export function readValue(reader: ByteReader, depth: number = 0): Value {
   const tag = reader.u8();
@@ -114,9 +101,9 @@ export function readValue(reader: ByteReader, depth: number = 0): Value {
     case TAG.bigint + 1:
       return eightBytes(reader).getBigInt64(0);
     case TAG.text:
-      return readText(reader);
+      return TEXT.read(reader);
     case TAG.bytes:
-      return readBytes(reader);
+      return VIEW.read(reader);
     case TAG.handle:
       return new Handle(reader.varint());
     default:
@@ -129,30 +116,20 @@ function readCompound(reader: ByteReader, tag: number, depth: number): Value {
   const count = reader.varint();
   // Each part takes at least one byte, so a larger count is invalid.
   if (!isKnown || depth >= DEPTH_MAX || count > reader.left) {
-    fail(reader);
-    return undefined;
+    return failed(reader, undefined);
   }
   const each = function* <Part>(read: () => Part): Generator<Part> {
     for (let left = count; left > 0 && !reader.failed; left--) yield read();
   };
   if (tag === TAG.list) return [...each(() => readValue(reader, depth + 1))];
-  return record(each((): [string, Value] => [readText(reader), readValue(reader, depth + 1)]));
-}
-
-export function readBytes(reader: ByteReader): Uint8Array {
-  return reader.bytes(reader.varint());
-}
-
-export function readText(reader: ByteReader): string {
-  return reader.utf8(reader.varint());
-}
-
-/** Puts the reader into its failed state. */
-export function fail(reader: ByteReader): void {
-  reader.skip(reader.left + 1);
+  return record(each((): [string, Value] => [TEXT.read(reader), readValue(reader, depth + 1)]));
 }
 
 function eightBytes(reader: ByteReader): DataView {
   const bytes = reader.bytes(8);
   return bytes.length === 8 ? new DataView(bytes.buffer, bytes.byteOffset, 8) : SCRATCH;
 }
+
+export const VALUE: Field<Value> = { write: writeValue, read: (reader) => readValue(reader) };
+export const VALUES: Field<ValueList> = valid(VALUE, isList);
+export const BIGINT: Field<bigint> = valid(VALUE, (value) => typeof value === 'bigint');

@@ -21,14 +21,26 @@
  *
  *   G15 A written message reads back unchanged; invalid bytes read as undefined.
  */
-import { ByteReader, ByteWriter, NO_BYTES } from '#base';
-import { readBytes, readText, readValue, writeBytes, writeText, writeValue } from '../abi/value-codec.ts';
-import { isList, type Value, type ValueList } from '../abi/values.ts';
+import {
+  ByteReader,
+  ByteWriter,
+  type Field,
+  FLAG,
+  fieldsOf,
+  kindsOf,
+  NO_BYTES,
+  oneOf,
+  TEXT,
+  VARINT,
+  VIEW,
+} from '#base';
+import { VALUE, VALUES } from '../abi/value-codec.ts';
+import type { Value, ValueList } from '../abi/values.ts';
 import { FAULT_CODES, type Fault } from '../faults.ts';
 import { BOUND, type Bound, type Limited, type Spent } from '../guest/calls.ts';
-import { readLimited, writeLimited } from '../guest/limited-codec.ts';
+import { LIMITED } from '../guest/limited-codec.ts';
 import type { PublishOptions } from '../publishing/publish.ts';
-import { readPublishOptions, writePublishOptions } from '../publishing/publish-messages.ts';
+import { PUBLISH_OPTIONS } from '../publishing/publish-messages.ts';
 
 interface Asked {
   readonly id: number;
@@ -66,135 +78,91 @@ export type HostResult =
   | { readonly kind: 'value'; readonly value: Value }
   | { readonly kind: 'failed'; readonly message: string };
 
-const KINDS = ['load', 'unload', 'fold', 'call', 'publish'] as const;
-const ANSWERS = ['value', 'fault', 'ready'] as const;
+/** A request without the bytes at its end. */
+type Head<Any = Request> = Any extends { readonly kind: 'fold' } ? Omit<Any, 'events'> : Omit<Any, 'bytes'>;
+
+const ARTIFACT = { id: VARINT, artifact: VARINT };
+
+const HEAD = kindsOf<Head>({
+  load: [1, { ...ARTIFACT, guestBytesKept: VARINT }],
+  unload: [2, ARTIFACT],
+  fold: [3, { ...ARTIFACT, ...LIMITED, shown: VALUE, state: VIEW }],
+  call: [4, { ...ARTIFACT, ...LIMITED, bound: oneOf(BOUND), isFresh: FLAG, values: VALUES }],
+  publish: [5, { id: VARINT, options: PUBLISH_OPTIONS }],
+});
+
+const SPENT = fieldsOf<Spent>({ fuel: VARINT, memoryBytes: VARINT, hostCalls: VARINT });
+
+const ANSWER = kindsOf<Answer>({
+  value: [1, { id: VARINT, spent: SPENT, value: VALUE }],
+  fault: [2, { id: VARINT, spent: SPENT, fault: fieldsOf<Fault>({ code: oneOf(FAULT_CODES), message: TEXT }) }],
+  ready: [3, {}],
+});
+
+const HOST_CALL = fieldsOf<{ readonly id: number } & HostCall>({
+  id: VARINT,
+  interfaceName: TEXT,
+  functionName: TEXT,
+  values: VALUES,
+});
+
+const HOST_RESULT = kindsOf<HostResult>({ value: [1, { value: VALUE }], failed: [2, { message: TEXT }] });
 
 /** Returns two parts, so that the long one is not copied again. */
 export function encodeRequest(request: Request): readonly [head: Uint8Array, bytes: Uint8Array] {
   const writer = new ByteWriter();
-  writer.u8(1 + KINDS.indexOf(request.kind));
-  writer.varint(request.id);
-  switch (request.kind) {
-    case 'load':
-      writer.varint(request.artifact);
-      writer.varint(request.guestBytesKept);
-      return [writer.take(), request.bytes];
-    case 'unload':
-      writer.varint(request.artifact);
-      return [writer.take(), NO_BYTES];
-    case 'fold':
-      writer.varint(request.artifact);
-      writeLimited(writer, request);
-      writeValue(writer, request.shown);
-      writeBytes(writer, request.state);
-      return [writer.take(), request.events];
-    case 'call':
-      writer.varint(request.artifact);
-      writeLimited(writer, request);
-      writer.u8(BOUND.indexOf(request.bound));
-      writer.u8(request.isFresh ? 1 : 0);
-      writeValue(writer, request.values);
-      return [writer.take(), NO_BYTES];
-    case 'publish':
-      writePublishOptions(writer, request.options);
-      return [writer.take(), request.bytes];
-  }
+  HEAD.write(writer, request);
+  if (request.kind === 'fold') return [writer.take(), request.events];
+  return [writer.take(), 'bytes' in request ? request.bytes : NO_BYTES];
 }
 
 /** Bytes of the request are views into the frame. */
 export function decodeRequest(frame: Uint8Array): Request | undefined {
   const reader = new ByteReader(frame);
-  const kind = KINDS[reader.u8() - 1];
-  const id = reader.varint();
-  const request = kind === undefined ? undefined : readRequest(reader, kind, id);
-  return reader.failed ? undefined : request;
-}
-
-function readRequest(reader: ByteReader, kind: (typeof KINDS)[number], id: number): Request | undefined {
-  if (kind === 'publish') return { kind, id, options: readPublishOptions(reader), bytes: rest(reader) };
-  const artifact = reader.varint();
-  if (kind === 'load') return { kind, id, artifact, guestBytesKept: reader.varint(), bytes: rest(reader) };
-  if (kind === 'unload') return { kind, id, artifact };
-  const limited = readLimited(reader);
-  if (kind === 'fold') {
-    const shown = readValue(reader);
-    return { kind, id, artifact, ...limited, shown, state: readBytes(reader), events: rest(reader) };
-  }
-  const bound = BOUND[reader.u8()];
-  const isFresh = reader.u8() === 1;
-  const values = readValue(reader);
-  return bound === undefined || !isList(values)
-    ? undefined
-    : { kind, id, artifact, ...limited, bound, isFresh, values };
-}
-
-function rest(reader: ByteReader): Uint8Array {
-  return reader.bytes(reader.left);
+  const head = HEAD.read(reader);
+  if (reader.failed) return undefined;
+  const rest = reader.bytes(reader.left);
+  if (head.kind === 'fold') return { ...head, events: rest };
+  return head.kind === 'load' || head.kind === 'publish' ? { ...head, bytes: rest } : head;
 }
 
 export function encodeAnswer(answer: Answer): Uint8Array {
   const writer = new ByteWriter();
-  writer.u8(1 + ANSWERS.indexOf(answer.kind));
-  if (answer.kind === 'ready') return writer.view();
-  const { id, spent } = answer;
-  for (const number of [id, spent.fuel, spent.memoryBytes, spent.hostCalls]) writer.varint(number);
-  if (answer.kind === 'value') {
-    writeValue(writer, answer.value);
-  } else {
-    writer.u8(FAULT_CODES.indexOf(answer.fault.code));
-    writeText(writer, answer.fault.message);
-  }
+  ANSWER.write(writer, answer);
   // A view saves a copy: the writer is not used again.
   return writer.view();
 }
 
 export function decodeAnswer(frame: Uint8Array): Answer | undefined {
-  const reader = new ByteReader(frame);
-  const kind = ANSWERS[reader.u8() - 1];
-  if (kind === undefined || kind === 'ready') return reader.failed || kind === undefined ? undefined : { kind };
-  const id = reader.varint();
-  const spent = { fuel: reader.varint(), memoryBytes: reader.varint(), hostCalls: reader.varint() };
-  const answer = kind === 'value' ? { kind, id, spent, value: readValue(reader) } : readFault(reader, id, spent);
-  return reader.failed || reader.left > 0 ? undefined : answer;
-}
-
-function readFault(reader: ByteReader, id: number, spent: Spent): Answer | undefined {
-  const code = FAULT_CODES[reader.u8()];
-  const message = readText(reader);
-  return code === undefined ? undefined : { kind: 'fault', id, spent, fault: { code, message } };
+  return whole(ANSWER, frame);
 }
 
 /** The id is that of the request: the pipes are separate, and a call may overtake the answer before it. */
-export function encodeHostCall(id: number, { interfaceName, functionName, values }: HostCall): Uint8Array {
+export function encodeHostCall(id: number, call: HostCall): Uint8Array {
   const writer = new ByteWriter();
-  writer.varint(id);
-  writeText(writer, interfaceName);
-  writeText(writer, functionName);
-  writeValue(writer, values);
+  HOST_CALL.write(writer, { id, ...call });
   return writer.take();
 }
 
 export function decodeHostCall(frame: Uint8Array): { readonly id: number; readonly call: HostCall } | undefined {
-  const reader = new ByteReader(frame);
-  const id = reader.varint();
-  const [interfaceName, functionName] = [readText(reader), readText(reader)];
-  const values = readValue(reader);
-  if (reader.failed || reader.left > 0 || !isList(values)) return undefined;
-  return { id, call: { interfaceName, functionName, values } };
+  const read = whole(HOST_CALL, frame);
+  if (read === undefined) return undefined;
+  const { id, ...call } = read;
+  return { id, call };
 }
 
 export function encodeHostResult(result: HostResult): Uint8Array {
   const writer = new ByteWriter();
-  writer.u8(result.kind === 'value' ? 1 : 2);
-  if (result.kind === 'value') writeValue(writer, result.value);
-  else writeText(writer, result.message);
+  HOST_RESULT.write(writer, result);
   return writer.take();
 }
 
 export function decodeHostResult(frame: Uint8Array): HostResult | undefined {
+  return whole(HOST_RESULT, frame);
+}
+
+function whole<Message>(field: Field<Message>, frame: Uint8Array): Message | undefined {
   const reader = new ByteReader(frame);
-  const form = reader.u8();
-  const result: HostResult =
-    form === 1 ? { kind: 'value', value: readValue(reader) } : { kind: 'failed', message: readText(reader) };
-  return reader.failed || reader.left > 0 || form === 0 || form > 2 ? undefined : result;
+  const message = field.read(reader);
+  return reader.failed || reader.left > 0 ? undefined : message;
 }

@@ -20,7 +20,7 @@ import {
 } from '../engine.ts';
 import { type Fault, Faulted } from '../faults.ts';
 import { FUEL_EXPORT, INITIAL_FUEL } from '../limiting/meter.ts';
-import { componentLimits, PAGE_BYTES } from '../limits.ts';
+import { forEachLimit, PAGE_BYTES } from '../limits.ts';
 import type { Span } from '../reading/binary-reader.ts';
 import { readKnownComponent } from '../reading/component-reader.ts';
 import type { Component, FunctionType } from '../reading/component-types.ts';
@@ -42,7 +42,7 @@ export type Outcome =
 export type Invoke = (exported: ExportedFunction, values: ValueList) => Value;
 
 /** Publishing has checked the component under its limits, which are not known here. */
-const JUDGED = componentLimits(() => Number.POSITIVE_INFINITY);
+const JUDGED = forEachLimit(Number.POSITIVE_INFINITY);
 
 export class Program {
   readonly artifact: Artifact;

@@ -1,23 +1,10 @@
 /** Encodes the limits of a call, and the clock options of the guest, for another process. */
-import type { ByteReader, ByteWriter } from '#base';
-import { readValue, writeValue } from '../abi/value-codec.ts';
-import type { Limited } from './calls.ts';
+import { type Fields, fieldsOf, VARINT } from '#base';
+import { BIGINT } from '../abi/value-codec.ts';
+import type { CallLimits, Limited } from './calls.ts';
+import type { WasiOptions } from './null-wasi.ts';
 
-export function writeLimited(writer: ByteWriter, { limits, wasi }: Limited): void {
-  writer.varint(limits.fuel);
-  writer.varint(limits.outputBytesMax);
-  writer.varint(limits.hostCallsMax);
-  writeValue(writer, wasi.timeNs);
-  writeValue(writer, wasi.seed);
-}
-
-export function readLimited(reader: ByteReader): Limited {
-  const [fuel, outputBytesMax, hostCallsMax] = [reader.varint(), reader.varint(), reader.varint()];
-  const [timeNs, seed] = [readBigint(reader), readBigint(reader)];
-  return { limits: { fuel, outputBytesMax, hostCallsMax }, wasi: { timeNs, seed } };
-}
-
-function readBigint(reader: ByteReader): bigint {
-  const value = readValue(reader);
-  return typeof value === 'bigint' ? value : 0n;
-}
+export const LIMITED: Fields<Limited> = {
+  limits: fieldsOf<CallLimits>({ fuel: VARINT, outputBytesMax: VARINT, hostCallsMax: VARINT }),
+  wasi: fieldsOf<WasiOptions>({ timeNs: BIGINT, seed: BIGINT }),
+};

@@ -11,7 +11,9 @@ import type { Component, ImportedItem } from './component-types.ts';
 import { Refused } from './refusal.ts';
 import { expectFewOffered } from './tally.ts';
 
-export type ComponentKind = 'state-view' | 'state-change' | 'presenter';
+/** Those of #model, which executors do not load. */
+export const COMPONENT_KINDS = ['state-view', 'state-change', 'presenter'] as const;
+export type ComponentKind = (typeof COMPONENT_KINDS)[number];
 
 /** Without versions: the answered functions have the same shape in every 0.2, and the rest is denied. */
 const WASI_INTERFACES: readonly string[] = [
