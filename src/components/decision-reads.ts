@@ -1,6 +1,6 @@
 /**
- * Common base of the two readers, ours and the SDK's: serves the reads of a decision at one revision, limits them, and
- * ends the decision when a read fails.
+ * Reads of a decision at one revision, for the two readers, ours and the SDK's: serves them, limits them, records them,
+ * and ends the decision when a read fails.
  */
 import { encodeUtf8, type Instant, instantFromMs } from '#base';
 import { bindView, Faults, parseJson, type Selector, type StateViewDefinition, selectorFromJson } from '#model';
@@ -51,6 +51,11 @@ export class DecisionReads {
     if (this.#ended === undefined) return undefined;
     if (this.#ended.error instanceof Ended) return this.#ended.error.failure;
     throw this.#ended.error;
+  }
+
+  /** Stops reading after the guest has ended. */
+  close(): void {
+    this.signal.aborted = true;
   }
 
   /** Answers the guest. A rejection ends its call and is kept in `failure`. */

@@ -17,16 +17,18 @@ import { compareInstants, INSTANT_SECONDS_MAX, type Instant, instantFromMs, isIn
 import type { EventQuery, Position, Selector } from '#model';
 import { databaseAtRevision, EventOrdinals, queryEvents, type StoredEvent } from '#query';
 import { Handle, type HostCall, isList, isRecord, type Value } from '#wasm';
-import type { DecisionFailure } from './decision.ts';
-import { boundSelector, DecisionReads, Ended, type ReaderOptions } from './decision-reads.ts';
-import type { ReadRecord } from './read-record.ts';
+import { boundSelector, type DecisionReads, Ended } from './decision-reads.ts';
 import { sdkSelector } from './sdk-selector.ts';
 import { datetimeValue, eventValue, viewValue } from './sdk-values.ts';
 
 const INTERFACE = /^evidentsource:decider\/state-change-types(?:@|$)/;
 const METHOD = '[method]database.';
-/** The database that a decision is given. */
 const ROOT_ID = 1;
+
+/** The database that a decision is given: an argument of `decide`. */
+export function sdkDatabase(): Value {
+  return new Handle(ROOT_ID);
+}
 
 /** A query for events. */
 interface Asked {
@@ -45,35 +47,13 @@ export class SdkReader {
   /** Effective-time limits of the guest's databases, by their handles. */
   readonly #cuts: (Instant | undefined)[] = [undefined, undefined];
 
-  constructor(options: ReaderOptions) {
-    this.#reads = new DecisionReads(options);
-    this.#ordinals = new EventOrdinals(options.ask.database.source);
+  constructor(reads: DecisionReads) {
+    this.#reads = reads;
+    this.#ordinals = new EventOrdinals(reads.options.ask.database.source);
   }
 
-  get record(): ReadRecord {
-    return this.#reads.record;
-  }
-
-  /** Reason why a failed read has ended the decision. @throws errors of the database */
-  get failure(): DecisionFailure | undefined {
-    return this.#reads.failure;
-  }
-
-  /** The argument of `decide`. */
-  get database(): Value {
-    return new Handle(ROOT_ID);
-  }
-
-  close(): void {
-    this.#reads.signal.aborted = true;
-  }
-
-  /** Answers the guest. A rejection ends its call. */
-  answer(call: HostCall): Promise<Value> {
-    return this.#reads.answering(() => this.#answer(call));
-  }
-
-  #answer({ interfaceName, functionName, values }: HostCall): Value | Promise<Value> {
+  /** Answers the guest. @throws Ended for a call that the SDK does not have */
+  answer({ interfaceName, functionName, values }: HostCall): Value | Promise<Value> {
     const [database, first, second, third] = values;
     if (!INTERFACE.test(interfaceName) || !functionName.startsWith(METHOD) || !(database instanceof Handle)) {
       throw new Ended(`The component calls ${interfaceName}#${functionName}, which is no part of the SDK's database`);
@@ -102,7 +82,7 @@ export class SdkReader {
 
   #facts(): ReturnType<typeof databaseAtRevision> {
     const { ask, at } = this.#reads.options;
-    this.record.sawDatabase();
+    this.#reads.record.sawDatabase();
     return databaseAtRevision(ask.database.source, at);
   }
 
@@ -148,7 +128,7 @@ export class SdkReader {
     }
     // Later events come after these, and the query does not ask for them.
     const isClosed = asked.direction === 'forward' && asked.times === undefined && events.length === asked.limit;
-    if (!isClosed) this.record.sawAll(asked.selector);
+    if (!isClosed) this.#reads.record.sawAll(asked.selector);
     return events;
   }
 

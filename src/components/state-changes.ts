@@ -32,11 +32,11 @@ import {
   type Execution,
   type ReadableView,
 } from './decision.ts';
-import type { ReadLimits } from './decision-reads.ts';
+import { DecisionReads, type ReadLimits } from './decision-reads.ts';
 import { emittedFrom } from './emitted-events.ts';
 import { unchanged } from './read-record.ts';
 import { decideValues, sdkDecision } from './sdk-decision.ts';
-import { SdkReader } from './sdk-reader.ts';
+import { SdkReader, sdkDatabase } from './sdk-reader.ts';
 import { StateReader } from './state-reader.ts';
 import type { StateViews } from './state-views.ts';
 
@@ -180,25 +180,26 @@ export class StateChanges {
 
   async #decideAt(ask: DecisionAsk, at: number, findView: DecisionAsk['findView']): Promise<Decision> {
     for (let calls = 1; ; calls++) {
-      const options = { ask, at, findView, views: this.#views, limits: this.#settings.reads };
-      const reader = ask.artifact.binding.shape === 'own' ? new StateReader(options) : new SdkReader(options);
-      const outcome = await this.#call(ask, reader);
-      reader.close();
+      const reads = new DecisionReads({ ask, at, findView, views: this.#views, limits: this.#settings.reads });
+      const outcome = await this.#call(ask, reads);
+      reads.close();
       if (calls < CALLS_MAX && outcome.kind === 'fault' && CALLED_AGAIN.has(outcome.fault.code)) continue;
-      return decisionOf(outcome, { ask, at, reader });
+      return decisionOf(outcome, { ask, at, reads });
     }
   }
 
-  #call(ask: DecisionAsk, reader: Reader): Promise<JobOutcome> {
+  #call(ask: DecisionAsk, reads: DecisionReads): Promise<JobOutcome> {
     const { artifact, command, receivedAtMs, seed, signal } = ask;
+    const isSdk = isOfSdk(ask);
+    const reader = isSdk ? new SdkReader(reads) : new StateReader(reads);
     return this.#executors.call({
       ...(signal === undefined ? {} : { signal }),
       artifact,
       ...this.#settings.guest,
       wasi: { timeNs: BigInt(receivedAtMs) * NANOS_PER_MS, seed },
       bound: 'main',
-      values: reader instanceof SdkReader ? decideValues(ask, reader.database) : [commandValue(command)],
-      host: (call) => reader.answer(call),
+      values: isSdk ? decideValues(ask, sdkDatabase()) : [commandValue(command)],
+      host: (call) => reads.answering(() => reader.answer(call)),
     });
   }
 }
@@ -214,7 +215,9 @@ function pinned({ findView }: DecisionAsk): DecisionAsk['findView'] {
   };
 }
 
-type Reader = StateReader | SdkReader;
+function isOfSdk({ artifact }: DecisionAsk): boolean {
+  return artifact.binding.shape === 'sdk';
+}
 
 /** The record `command` of cairn.wit. */
 function commandValue({ method, path, queryParameters, headers, body }: Command): Value {
@@ -224,20 +227,20 @@ function commandValue({ method, path, queryParameters, headers, body }: Command)
 interface Called {
   readonly ask: DecisionAsk;
   readonly at: number;
-  readonly reader: Reader;
+  readonly reads: DecisionReads;
 }
 
-async function decisionOf(outcome: JobOutcome, { ask, at, reader }: Called): Promise<Decision> {
-  if (outcome.kind === 'fault') return failureOf(outcome.fault, reader);
-  if (reader instanceof SdkReader) return sdkDecision(outcome.value, { ask, at, record: reader.record });
+async function decisionOf(outcome: JobOutcome, { ask, at, reads }: Called): Promise<Decision> {
+  if (outcome.kind === 'fault') return failureOf(outcome.fault, reads);
+  if (isOfSdk(ask)) return sdkDecision(outcome.value, { ask, at, record: reads.record });
   const emitted = emittedFrom(outcome.value, ask.mintId);
   if (emitted.kind === 'failed') return emitted;
   if (emitted.kind === 'refused') return { ...emitted, at };
-  return { kind: 'decided', at, events: emitted.events, guards: reader.record.guards(at) };
+  return { kind: 'decided', at, events: emitted.events, guards: reads.record.guards(at) };
 }
 
-function failureOf({ code, message, retryAfterMs }: Fault, reader: Reader): DecisionFailure {
-  const byReader = code === 'HostCallFailed' ? reader.failure : undefined;
+function failureOf({ code, message, retryAfterMs }: Fault, reads: DecisionReads): DecisionFailure {
+  const byReader = code === 'HostCallFailed' ? reads.failure : undefined;
   if (byReader !== undefined) return byReader;
   return code === 'Busy' || code === 'Quarantined'
     ? decisionFailure(code, message, retryAfterMs)

@@ -13,9 +13,7 @@ import { encodeUtf8, formatInstant, instantFromMs } from '#base';
 import { eventToJson } from '#model';
 import { databaseAtRevision, queryEvents, type StoredEvent } from '#query';
 import { type HostCall, isList, tagged, type Value } from '#wasm';
-import type { DecisionFailure } from './decision.ts';
-import { boundSelector, DecisionReads, Ended, parsedSelector, type ReaderOptions } from './decision-reads.ts';
-import type { ReadRecord } from './read-record.ts';
+import { boundSelector, type DecisionReads, Ended, parsedSelector } from './decision-reads.ts';
 
 /** Interfaces of ours have their version as a suffix. */
 const INTERFACE = /^cairn:component\/state-reader(?:@|$)/;
@@ -23,30 +21,12 @@ const INTERFACE = /^cairn:component\/state-reader(?:@|$)/;
 export class StateReader {
   readonly #reads: DecisionReads;
 
-  constructor(options: ReaderOptions) {
-    this.#reads = new DecisionReads(options);
+  constructor(reads: DecisionReads) {
+    this.#reads = reads;
   }
 
-  get record(): ReadRecord {
-    return this.#reads.record;
-  }
-
-  /** Reason why a failed read has ended the decision. @throws errors of the database */
-  get failure(): DecisionFailure | undefined {
-    return this.#reads.failure;
-  }
-
-  /** Stops reading after the guest has ended. */
-  close(): void {
-    this.#reads.signal.aborted = true;
-  }
-
-  /** Answers the guest. A rejection ends its call. */
-  answer(call: HostCall): Promise<Value> {
-    return this.#reads.answering(() => this.#answer(call));
-  }
-
-  #answer({ interfaceName, functionName, values }: HostCall): Value | Promise<Value> {
+  /** Answers the guest. @throws Ended for a call that cairn.wit does not have */
+  answer({ interfaceName, functionName, values }: HostCall): Value | Promise<Value> {
     const [first, second] = values;
     if (INTERFACE.test(interfaceName)) {
       if (functionName === 'get-database') return this.#database();
@@ -63,7 +43,7 @@ export class StateReader {
     const { ask, at } = this.#reads.options;
     const { name, databaseId, source } = ask.database;
     const { timestampMs } = databaseAtRevision(source, at);
-    this.record.sawDatabase();
+    this.#reads.record.sawDatabase();
     return { name, id: databaseId, revision: BigInt(at), 'revision-time': formatInstant(instantFromMs(timestampMs)) };
   }
 
@@ -97,7 +77,7 @@ export class StateReader {
       }
       await setImmediate();
     }
-    if (events.length < limit) this.record.sawAll(selector);
+    if (events.length < limit) this.#reads.record.sawAll(selector);
     return tagged('ok', events);
   }
 

@@ -1,9 +1,10 @@
 // Goal: reads of a decision return data or an error for the component, or end the decision (F21), and result in guards
 // (F20). Method: calls as they leave a guest, and views of which some cannot be rendered.
 import { describe, expect, it } from 'vitest';
-import type { RunnableArtifact, ViewAnswer, ViewRead } from '#components';
+import type { RunnableArtifact, ViewAnswer } from '#components';
 import { and, CONSTRAINTS_MAX, parameter, type Selector, term } from '#model';
 import { isList, isRecord, tagged, type Value } from '#wasm';
+import { DecisionReads } from '../../../src/components/decision-reads.ts';
 import { ReadRecord } from '../../../src/components/read-record.ts';
 import { StateReader } from '../../../src/components/state-reader.ts';
 import { askOn, commandOf, readable } from '../../support/components/deciding.ts';
@@ -32,10 +33,9 @@ async function known(): Promise<KnownDatabase> {
   return made;
 }
 
-/** A reader at revision 3, and the reads of views. */
+/** Reads at revision 3. */
 async function reading({ rendered, limits, findView }: Given = {}): Promise<{
-  readonly reader: StateReader;
-  readonly reads: readonly ViewRead[];
+  readonly reads: DecisionReads;
   readonly ask: (functionName: string, ...values: readonly Value[]) => Promise<Value>;
 }> {
   const views = new Map([
@@ -44,24 +44,20 @@ async function reading({ rendered, limits, findView }: Given = {}): Promise<{
   ]);
   const database = await known();
   const ask = askOn(database, { artifact: ARTIFACT, command: commandOf({}), views });
-  const reads: ViewRead[] = [];
-  const reader = new StateReader({
+  const reads = new DecisionReads({
     ask,
     at: 3,
     findView: findView ?? ask.findView,
     limits: { ...LIMITS, ...limits },
     views: {
-      render: async (read) => {
-        reads.push(read);
-        return (
-          rendered ?? { kind: 'rendered', bytes: Uint8Array.of(1), hasState: true, foldedCount: 1, isFromFirst: true }
-        );
-      },
+      render: async () =>
+        rendered ?? { kind: 'rendered', bytes: Uint8Array.of(1), hasState: true, foldedCount: 1, isFromFirst: true },
     },
   });
+  const reader = new StateReader(reads);
   const asked = (functionName: string, ...values: readonly Value[]): Promise<Value> =>
-    reader.answer({ interfaceName: READER, functionName, values });
-  return { reader, reads, ask: asked };
+    reads.answering(() => reader.answer({ interfaceName: READER, functionName, values }));
+  return { reads, ask: asked };
 }
 
 const SELECTED = { selector: term('by-type', 't'), json: '{"event_type":"t"}' };
@@ -93,9 +89,9 @@ describe('StateReader', () => {
     [3, 3, []],
     [4, 3, [guard(SELECTED.selector)]],
   ])('returns events up to the limit of %d, and guards those that may follow', async (limit, count, guards) => {
-    const { reader, ask } = await reading();
+    const { reads, ask } = await reading();
     expect(eventsIn(await ask('query-events', SELECTED.json, limit))).toHaveLength(count);
-    expect(reader.record.guards(3)).toEqual(guards);
+    expect(reads.record.guards(3)).toEqual(guards);
   });
 
   it.each<readonly [string, readonly Value[], RegExp]>([
@@ -105,9 +101,9 @@ describe('StateReader', () => {
     ['a value that is not a subject', ['view', [['subject.id', '']]], /must not be empty/],
     ['a key that is not an integer', ['keyed', [...PAIR, ['subject.key', '01']]], /must be an integer of 64 bits/],
   ])('reports a fault of %s, and guards nothing', async (_, values, says) => {
-    const { reader, ask } = await reading();
+    const { reads, ask } = await reading();
     expect(wrongIn(await ask('get-state-view', ...values))).toMatch(says);
-    expect(reader.record.guards(3)).toEqual([]);
+    expect(reads.record.guards(3)).toEqual([]);
   });
 
   it.each<readonly [string, readonly Value[], RegExp]>([
@@ -115,20 +111,20 @@ describe('StateReader', () => {
     ['an unknown member of a selector', ['{"typ":"t"}', 1], /typ is unknown/],
     ['a limit above the maximum', ['{}', 6], /^The limit is 6; it is at most 5$/],
   ])('reports a call with %s, and guards nothing', async (_, values, says) => {
-    const { reader, ask } = await reading();
+    const { reads, ask } = await reading();
     expect(wrongIn(await ask('query-events', ...values))).toMatch(says);
-    expect(reader.record.guards(3)).toEqual([]);
+    expect(reads.record.guards(3)).toEqual([]);
   });
 
   it('reports a result that is too large, and guards it only if it can become smaller', async () => {
     const events = await reading({ limits: { bytesMax: 300 } });
     const tooMuch = tagged('err', tagged('invalid-input', 'A decision reads at most 300 bytes'));
     expect(await events.ask('query-events', '{}', 5)).toEqual(tooMuch);
-    expect(events.reader.record.guards(3)).toEqual([]);
+    expect(events.reads.record.guards(3)).toEqual([]);
     const view = await reading({ limits: { bytesMax: 0 } });
     const nothing = tagged('err', tagged('invalid-input', 'A decision reads at most 0 bytes'));
     expect(await view.ask('get-state-view', 'view', PAIR)).toEqual(nothing);
-    expect(view.reader.record.guards(3)).toHaveLength(1);
+    expect(view.reads.record.guards(3)).toHaveLength(1);
   });
 
   it.each([
@@ -136,10 +132,10 @@ describe('StateReader', () => {
     ['WasmExecutionError', 'WasmExecutionError'],
     ['InvalidParameters', 'WasmExecutionError'],
   ] as const)('ends the decision when a view fails with %s (F21)', async (code, expected) => {
-    const { reader, ask } = await reading({ rendered: { kind: 'failed', code, message: 'why' } });
+    const { reads, ask } = await reading({ rendered: { kind: 'failed', code, message: 'why' } });
     const message = 'The State View view/v1 is not rendered: why';
     await expect(ask('get-state-view', 'view', PAIR)).rejects.toThrow('view/v1 is not rendered: why');
-    expect(reader.failure).toEqual({ kind: 'failed', code: expected, message });
+    expect(reads.failure).toEqual({ kind: 'failed', code: expected, message });
   });
 
   it.each<readonly [string, string, readonly Value[]]>([
@@ -149,9 +145,9 @@ describe('StateReader', () => {
     ['a parameter that is not a pair', 'get-state-view', ['view', [['a']]]],
     ['an invalid limit', 'query-events', ['{}', '1']],
   ])('ends the decision by %s', async (_, functionName, values) => {
-    const { reader, ask } = await reading();
+    const { reads, ask } = await reading();
     await expect(ask(functionName, ...values)).rejects.toThrow(/The component/);
-    expect(reader.failure).toMatchObject({ code: 'WasmExecutionError' });
+    expect(reads.failure).toMatchObject({ code: 'WasmExecutionError' });
   });
 });
 
