@@ -60,11 +60,11 @@ const SCALARS: Readonly<Record<number, readonly [name: string, wireType: number,
 };
 /** Messages inside of requests that #model reads. */
 const OWN_READERS: Readonly<Record<string, readonly [name: string, type: string]>> = {
-  'cairn.v1.EventQuery': ['bytes', 'Uint8Array'],
   'cairn.v1.EventSelection': ['bytes', 'Uint8Array'],
-  'cairn.v1.Position': ['bytes', 'Uint8Array'],
   'google.protobuf.Timestamp': ['timestamp', '{ readonly seconds: number | bigint; readonly nanos: number }'],
 };
+/** Messages that differ from an empty one when they are absent. */
+const DISTINCT = ['cairn.v1.EffectiveTimeRange', 'cairn.v1.Position'];
 /** The request that is read by hand, for speed (src/transport/grpc/transact-request.ts). */
 const BY_HAND = 'cairn.v1.TransactRequest';
 /** Requests between nodes: clients do not see them, and later releases may have fields that are unknown here. */
@@ -257,8 +257,8 @@ function requestField(bytes: Uint8Array): RequestField {
   const isList = numberOf(FIELD.LABEL) === LABEL_REPEATED;
   // Numbers of a list come packed, which the reader does not read.
   if (wireType === undefined || (isList && wireType === 0)) throw new Error(`${name} has a type that is not read`);
-  // An absent message reads as an empty one.
-  const isOptional = own !== undefined || numberOf(FIELD.PROTO3_OPTIONAL) === 1;
+  // Any other absent message reads as an empty one.
+  const isOptional = own !== undefined || DISTINCT.includes(message) || numberOf(FIELD.PROTO3_OPTIONAL) === 1;
   const presence = isList ? 'list' : isOptional ? 'optional' : 'always';
   const full = { list: `readonly ${scalarType}[]`, optional: `${scalarType} | undefined`, always: scalarType }[
     presence

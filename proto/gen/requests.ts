@@ -56,7 +56,7 @@ export interface Requests {
   };
   "cairn.v1.QueryEventsRequest": {
     readonly databaseName: string;
-    readonly query: Uint8Array | undefined;
+    readonly query: Requests["cairn.v1.EventQuery"];
     readonly atRevision: number | bigint | undefined;
   };
   "cairn.v1.ScanDatabaseLogRequest": {
@@ -68,7 +68,7 @@ export interface Requests {
   "cairn.v1.SubscribeEventsRequest": {
     readonly databaseName: string;
     readonly eventSelection: Uint8Array | undefined;
-    readonly after: Uint8Array | undefined;
+    readonly after: Requests["cairn.v1.Position"] | undefined;
     readonly heartbeatMs: number;
   };
   "cairn.v1.FetchLatestDatabaseRequest": {
@@ -225,6 +225,18 @@ export interface Requests {
     readonly id: string;
     readonly expiresAt: { readonly seconds: number | bigint; readonly nanos: number } | undefined;
   };
+  "cairn.v1.EventQuery": {
+    readonly eventSelection: Uint8Array | undefined;
+    readonly revisionRange: Requests["cairn.v1.RevisionRange"];
+    readonly effectiveTimeRange: Requests["cairn.v1.EffectiveTimeRange"] | undefined;
+    readonly direction: number | bigint;
+    readonly limit: number;
+    readonly after: Requests["cairn.v1.Position"] | undefined;
+  };
+  "cairn.v1.Position": {
+    readonly revision: number | bigint;
+    readonly index: number;
+  };
   "cairn.v1.StateViewDefinition": {
     readonly name: string;
     readonly description: string;
@@ -270,6 +282,14 @@ export interface Requests {
   "cairn.v1.PublishPresenterRequest.SettingsEntry": {
     readonly key: string;
     readonly value: string;
+  };
+  "cairn.v1.RevisionRange": {
+    readonly start: number | bigint | undefined;
+    readonly end: number | bigint | undefined;
+  };
+  "cairn.v1.EffectiveTimeRange": {
+    readonly start: { readonly seconds: number | bigint; readonly nanos: number } | undefined;
+    readonly end: { readonly seconds: number | bigint; readonly nanos: number } | undefined;
   };
   "cairn.v1.NameValue": {
     readonly name: string;
@@ -344,7 +364,7 @@ export const REQUEST_FIELDS: { readonly [Name in keyof Requests]: Readonly<Recor
   },
   "cairn.v1.QueryEventsRequest": {
     10: { key: "databaseName", name: "database_name", type: "string", presence: "always" },
-    18: { key: "query", name: "query", type: "bytes", presence: "optional" },
+    18: { key: "query", name: "query", type: "cairn.v1.EventQuery", presence: "always" },
     24: { key: "atRevision", name: "at_revision", type: "uint64", presence: "optional" },
   },
   "cairn.v1.ScanDatabaseLogRequest": {
@@ -356,7 +376,7 @@ export const REQUEST_FIELDS: { readonly [Name in keyof Requests]: Readonly<Recor
   "cairn.v1.SubscribeEventsRequest": {
     10: { key: "databaseName", name: "database_name", type: "string", presence: "always" },
     18: { key: "eventSelection", name: "event_selection", type: "bytes", presence: "optional" },
-    26: { key: "after", name: "after", type: "bytes", presence: "optional" },
+    26: { key: "after", name: "after", type: "cairn.v1.Position", presence: "optional" },
     32: { key: "heartbeatMs", name: "heartbeat_ms", type: "uint32", presence: "always" },
   },
   "cairn.v1.FetchLatestDatabaseRequest": {
@@ -513,6 +533,18 @@ export const REQUEST_FIELDS: { readonly [Name in keyof Requests]: Readonly<Recor
     10: { key: "id", name: "id", type: "string", presence: "always" },
     18: { key: "expiresAt", name: "expires_at", type: "timestamp", presence: "optional" },
   },
+  "cairn.v1.EventQuery": {
+    10: { key: "eventSelection", name: "event_selection", type: "bytes", presence: "optional" },
+    18: { key: "revisionRange", name: "revision_range", type: "cairn.v1.RevisionRange", presence: "always" },
+    26: { key: "effectiveTimeRange", name: "effective_time_range", type: "cairn.v1.EffectiveTimeRange", presence: "optional" },
+    32: { key: "direction", name: "direction", type: "enum", presence: "always" },
+    40: { key: "limit", name: "limit", type: "uint32", presence: "always" },
+    50: { key: "after", name: "after", type: "cairn.v1.Position", presence: "optional" },
+  },
+  "cairn.v1.Position": {
+    8: { key: "revision", name: "revision", type: "uint64", presence: "always" },
+    16: { key: "index", name: "index", type: "uint32", presence: "always" },
+  },
   "cairn.v1.StateViewDefinition": {
     10: { key: "name", name: "name", type: "string", presence: "always" },
     18: { key: "description", name: "description", type: "string", presence: "always" },
@@ -558,6 +590,14 @@ export const REQUEST_FIELDS: { readonly [Name in keyof Requests]: Readonly<Recor
   "cairn.v1.PublishPresenterRequest.SettingsEntry": {
     10: { key: "key", name: "key", type: "string", presence: "always" },
     18: { key: "value", name: "value", type: "string", presence: "always" },
+  },
+  "cairn.v1.RevisionRange": {
+    8: { key: "start", name: "start", type: "uint64", presence: "optional" },
+    16: { key: "end", name: "end", type: "uint64", presence: "optional" },
+  },
+  "cairn.v1.EffectiveTimeRange": {
+    10: { key: "start", name: "start", type: "timestamp", presence: "optional" },
+    18: { key: "end", name: "end", type: "timestamp", presence: "optional" },
   },
   "cairn.v1.NameValue": {
     10: { key: "name", name: "name", type: "string", presence: "always" },

@@ -204,6 +204,7 @@ export {
 export { faultInTransactPayload } from './payload-check.ts';
 export {
   type AskedPosition,
+  checkBounds,
   comparePositions,
   type Direction,
   type EffectiveTimeBounds,
@@ -218,7 +219,6 @@ export {
   type ScopedQuery,
   scopedQueryFromJson,
 } from './query-json.ts';
-export { decodeEventQuery, decodePosition, directionFrom, readLimit } from './query-wire.ts';
 export { integerRule, leadingZeroRule, parseRevisionText, revisionRule } from './revision-text.ts';
 export {
   ALL,

@@ -12,9 +12,8 @@ import { endOf } from './tail-feed.ts';
 import type { FollowedFeed } from './tail-feeds.ts';
 
 /** A subscription whose start position exists. */
-export interface FollowRequest extends Omit<SubscribeRequest, 'after' | 'heartbeatMs'> {
+export interface FollowRequest extends Omit<SubscribeRequest, 'after'> {
   readonly after?: Position;
-  readonly heartbeatMs: number;
 }
 
 const PULLED = pulled();

@@ -258,8 +258,8 @@ export interface SubscribeRequest extends PacedRequest {
   readonly selector: Selector;
   /** Exclusive; absent: from the first event. */
   readonly after?: AskedPosition;
-  /** Any uint64; a value out of range is refused. */
-  readonly heartbeatMs: number | bigint;
+  /** A value out of range is refused. */
+  readonly heartbeatMs: number;
 }
 
 export type SubscriptionItem =

@@ -69,9 +69,9 @@ function heartbeat(context: ServiceContext, binding: Binding, position: Position
   return { kind: 'heartbeat', position, revision: context.node.applied(binding.group) };
 }
 
-function heartbeatOf({ limits }: ServiceContext, heartbeatMs: number | bigint): number {
+function heartbeatOf({ limits }: ServiceContext, heartbeatMs: number): number {
   const { heartbeatMsMin: min, heartbeatMsMax: max } = limits;
-  if (typeof heartbeatMs === 'number' && heartbeatMs >= min && heartbeatMs <= max) return heartbeatMs;
+  if (heartbeatMs >= min && heartbeatMs <= max) return heartbeatMs;
   const faults = new Faults();
   faults.add('heartbeat_ms', `must be from ${min} to ${max}`, heartbeatMs);
   throw faults.toError('The subscription is malformed');

@@ -5,7 +5,7 @@
  * occurrences of a field counts. Bytes are views of the request.
  */
 import { DatabaseError, decodeUtf8, NO_BYTES, ProtoReader } from '#base';
-import { Faults, foundBytes, MESSAGE_FIELDS_MAX, mergeTimestamp, readLimit, refuseField } from '#model';
+import { Faults, foundBytes, MESSAGE_FIELDS_MAX, mergeTimestamp, refuseField } from '#model';
 import { REQUEST_FIELDS, type RequestField, type Requests, type ScalarType } from '../../proto/gen/requests.ts';
 
 /** Wire type of fields with a length of their own. */
@@ -76,7 +76,7 @@ const SCALARS: Readonly<Record<ScalarType, Scalar>> = {
   bytes: { absent: NO_BYTES, read: readMessage },
   bool: { absent: false, read: (reader) => Number(reader.uint64()) !== 0 },
   uint64: { absent: 0, read: (reader) => reader.uint64() },
-  uint32: { absent: 0, read: (reader, { field, faults }) => readLimit(reader, field, faults) },
+  uint32: { absent: 0, read: readUint32 },
   enum: { absent: 0, read: (reader) => reader.uint64() },
   timestamp: { absent: undefined, read: (reader) => mergeTimestamp(reader) ?? reader.fail() },
 };
@@ -96,13 +96,22 @@ function readValue(reader: ProtoReader, { type }: RequestField, place: Place): u
   return reader.failed ? undefined : readFields(type, message, place);
 }
 
+const UINT32_MAX = 2 ** 32 - 1;
+
+function readUint32(reader: ProtoReader, { field, faults }: Place): number {
+  const value = reader.uint64();
+  if (typeof value === 'number' && value <= UINT32_MAX) return value;
+  faults.add(field, 'must be an integer from 0 to 2^32 - 1', value);
+  return 0;
+}
+
 /** The bytes of a field: a view. */
 export function readMessage(reader: ProtoReader): Uint8Array {
   const start = reader.lengthDelimited();
   return reader.bytes.subarray(start, reader.at);
 }
 
-export function readText(reader: ProtoReader, field: string, faults: Faults): string {
+function readText(reader: ProtoReader, field: string, faults: Faults): string {
   const start = reader.lengthDelimited();
   const text = decodeUtf8(reader.bytes, start, reader.at);
   if (text === undefined) faults.add(field, 'must be well-formed UTF-8', foundBytes(reader.bytes, start, reader.at));
@@ -110,7 +119,7 @@ export function readText(reader: ProtoReader, field: string, faults: Faults): st
 }
 
 /** @throws DatabaseError invalid_argument: the bytes are not a sequence of fields, or thousands of them */
-export function walkFields(
+function walkFields(
   bytes: Uint8Array,
   type: string,
   take: (reader: ProtoReader, tag: number) => void,

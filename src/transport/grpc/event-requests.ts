@@ -1,19 +1,20 @@
-/** Reads the requests of the streaming reads. Their selectors, queries and positions are read by `#model`. */
+/** Reads the requests of the streaming reads. Selections are read by `#model`, which reports every fault by its path. */
 import { nearestRevision, type Revision, toAskedRevision } from '#base';
 import {
   ALL,
   type AskedPosition,
+  checkBounds,
   type Direction,
-  decodeEventQuery,
-  decodePosition,
   decodeSelection,
-  directionFrom,
+  type EffectiveTimeBounds,
   type EventQuery,
   Faults,
   type Selector,
 } from '#model';
 import type { ReadAt } from '#service';
+import type { Requests } from '../../../proto/gen/requests.ts';
 import { readRequest } from '../request-reader.ts';
+import { instantFrom } from './sent-instant.ts';
 
 export interface QueryRequest {
   readonly databaseName: string;
@@ -35,37 +36,75 @@ export interface SubscriptionRequest {
   readonly heartbeatMs: number;
 }
 
-const EVERYTHING: EventQuery = { selector: ALL, revisions: {}, direction: 'forward' };
 const HEARTBEAT_MS_DEFAULT = 1000;
 
 export function parseQueryRequest(bytes: Uint8Array): QueryRequest {
   const faults = new Faults();
-  const { databaseName, query, atRevision } = readRequest('cairn.v1.QueryEventsRequest', bytes, faults);
-  const decoded = query && decodeEventQuery(query, 'query', faults);
+  const { databaseName, query: sent, atRevision } = readRequest('cairn.v1.QueryEventsRequest', bytes, faults);
+  const query = queryFrom(sent, { field: 'query', faults });
   faults.throwIfAny('The request is malformed');
-  const at = atRevision === undefined ? 'latest' : toAskedRevision(atRevision);
-  return { databaseName, query: decoded ?? EVERYTHING, at };
+  return { databaseName, query, at: atRevision === undefined ? 'latest' : toAskedRevision(atRevision) };
 }
 
 export function parseScanRequest(bytes: Uint8Array): ScanRequest {
   const faults = new Faults();
-  const { databaseName, startRevision, direction, limit } = readRequest(
-    'cairn.v1.ScanDatabaseLogRequest',
-    bytes,
-    faults,
-  );
-  const scan = { direction: directionFrom(direction, 'direction', faults), limit };
+  const { startRevision, direction, ...sent } = readRequest('cairn.v1.ScanDatabaseLogRequest', bytes, faults);
+  const request = {
+    ...sent,
+    startRevision: nearestRevision(startRevision),
+    direction: directionFrom(direction, { field: 'direction', faults }),
+  };
   faults.throwIfAny('The request is malformed');
-  return { databaseName, startRevision: nearestRevision(startRevision), ...scan };
+  return request;
 }
 
 export function parseSubscriptionRequest(bytes: Uint8Array): SubscriptionRequest {
   const faults = new Faults();
   const sent = readRequest('cairn.v1.SubscribeEventsRequest', bytes, faults);
-  const { databaseName, eventSelection, heartbeatMs } = sent;
-  const selector = eventSelection && decodeSelection(eventSelection, 'event_selection', faults);
-  const after = sent.after && decodePosition(sent.after, 'after', faults);
+  const { databaseName, eventSelection, after, heartbeatMs } = sent;
+  const selector = selectorFrom(eventSelection, { field: 'event_selection', faults });
   faults.throwIfAny('The request is malformed');
-  const request = { databaseName, selector: selector ?? ALL, heartbeatMs: heartbeatMs || HEARTBEAT_MS_DEFAULT };
+  const request = { databaseName, selector, heartbeatMs: heartbeatMs || HEARTBEAT_MS_DEFAULT };
   return after === undefined ? request : { ...request, after };
+}
+
+interface Place {
+  readonly field: string;
+  readonly faults: Faults;
+}
+
+function queryFrom(sent: Requests['cairn.v1.EventQuery'], { field, faults }: Place): EventQuery {
+  const { effectiveTimeRange: times, after } = sent;
+  const paths = { revisions: `${field}.revision_range`, effectiveTime: `${field}.effective_time_range` };
+  const query = {
+    selector: selectorFrom(sent.eventSelection, { field: `${field}.event_selection`, faults }),
+    revisions: sent.revisionRange,
+    effectiveTime: times && timesFrom(times, { field: paths.effectiveTime, faults }),
+    direction: directionFrom(sent.direction, { field: `${field}.direction`, faults }),
+    limit: sent.limit || undefined,
+    // A position to continue after may lie beyond the database.
+    after: after && { revision: nearestRevision(after.revision), index: after.index },
+  };
+  checkBounds(query, paths, faults);
+  return query;
+}
+
+/** Without a selection: every event. */
+function selectorFrom(selection: Uint8Array | undefined, { field, faults }: Place): Selector {
+  return (selection && decodeSelection(selection, field, faults)) ?? ALL;
+}
+
+function timesFrom(
+  { start, end }: Requests['cairn.v1.EffectiveTimeRange'],
+  { field, faults }: Place,
+): EffectiveTimeBounds {
+  return {
+    start: start && instantFrom(start, { field: `${field}.start`, faults }),
+    end: end && instantFrom(end, { field: `${field}.end`, faults }),
+  };
+}
+
+function directionFrom(sent: number | bigint, { field, faults }: Place): Direction {
+  if (sent !== 0 && sent !== 1) faults.add(field, 'must be DIRECTION_FORWARD (0) or DIRECTION_REVERSE (1)', sent);
+  return sent === 1 ? 'reverse' : 'forward';
 }

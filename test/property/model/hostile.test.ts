@@ -11,8 +11,6 @@ import {
   constraintFromJson,
   constraintsFromJson,
   decodeConstraint,
-  decodeEventQuery,
-  decodePosition,
   decodeSelection,
   decodeSelector,
   decodeTransactionOptions,
@@ -53,8 +51,6 @@ const BYTES: Record<string, Way<Uint8Array>> = {
   decodeSelector: (bytes, faults) => decodeSelector(bytes, 's', faults),
   decodeSelection: (bytes, faults) => decodeSelection(bytes, 's', faults),
   decodeConstraint: (bytes, faults) => decodeConstraint(bytes, 'c', faults),
-  decodeEventQuery: (bytes, faults) => decodeEventQuery(bytes, 'q', faults),
-  decodePosition: (bytes, faults) => decodePosition(bytes, 'p', faults),
   decodeTransactionOptions: (bytes, faults) => decodeTransactionOptions(bytes, 'o', faults),
 };
 
