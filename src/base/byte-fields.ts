@@ -15,7 +15,7 @@ export interface Field<Value> {
 }
 
 /** A value whose encoding depends on the fields before it. */
-interface DependentField<Value, Whole> {
+export interface DependentField<Value, Whole> {
   write(writer: ByteWriter, value: Value, whole: Whole): void;
   read(reader: ByteReader, before: Whole): Value;
 }
@@ -28,6 +28,12 @@ interface Kinded {
 }
 
 type OfKind<Whole extends Kinded, Kind> = Extract<Whole, { readonly kind: Kind }>;
+
+/** Records of several kinds: each is a tag of one byte, and its fields. */
+export interface Kinds<Whole extends Kinded> extends Field<Whole> {
+  /** The records of one kind, without the tag. */
+  of<Kind extends Whole['kind']>(kind: Kind): Field<OfKind<Whole, Kind>>;
+}
 
 /** The tag and the fields of each kind; a new kind does not compile without them. */
 type Layouts<Whole extends Kinded> = {
@@ -42,9 +48,10 @@ export function fieldsOf(fields: AnyFields): Field<AnyRecord> {
   return inOrder(fields, {});
 }
 
-/** Records of several kinds: each is a tag of one byte, and its fields. */
-export function kindsOf<Whole extends Kinded>(layouts: Layouts<Whole>): Field<Whole>;
-export function kindsOf(layouts: Readonly<Record<string, readonly [number, AnyFields]>>): Field<AnyRecord> {
+export function kindsOf<Whole extends Kinded>(layouts: Layouts<Whole>): Kinds<Whole>;
+export function kindsOf(
+  layouts: Readonly<Record<string, readonly [number, AnyFields]>>,
+): Field<AnyRecord> & { of(kind: string): Field<AnyRecord> | undefined } {
   const byKind = new Map<unknown, { readonly tag: number; readonly fields: Field<AnyRecord> }>();
   const byTag: Field<AnyRecord>[] = [];
   for (const [kind, [tag, parts]] of Object.entries(layouts)) {
@@ -58,26 +65,30 @@ export function kindsOf(layouts: Readonly<Record<string, readonly [number, AnyFi
       writer.u8(layout?.tag ?? 0);
       layout?.fields.write(writer, value);
     },
-    read: (reader) => byTag[reader.u8()]?.read(reader) ?? failed(reader, {}),
+    read: (reader) => byTag[reader.u8()]?.read(reader) ?? fail(reader, {}),
+    of: (kind) => byKind.get(kind)?.fields,
   };
 }
 
+/** Objects instead of pairs, because iterators of pairs are slow. */
 function inOrder(fields: AnyFields, start: AnyRecord): Field<AnyRecord> {
-  const parts = Object.entries(fields);
+  const parts = Object.entries(fields).map(([name, field]) => ({ name, field }));
   return {
     write: (writer, value) => {
-      for (const [name, field] of parts) field.write(writer, value[name], value);
+      for (const { name, field } of parts) field.write(writer, value[name], value);
     },
     read: (reader) => {
       const value = { ...start };
-      for (const [name, field] of parts) value[name] = field.read(reader, value);
+      for (const { name, field } of parts) value[name] = field.read(reader, value);
       return value;
     },
   };
 }
 
 /** Sets `failed`: the bytes are not a valid record. Returns the value, for `return`. */
-export function failed<Value>(reader: ByteReader, value: Value): Value {
+export function fail(reader: ByteReader): undefined;
+export function fail<Value>(reader: ByteReader, value: Value): Value;
+export function fail(reader: ByteReader, value?: unknown): unknown {
   reader.skip(reader.left + 1);
   return value;
 }
@@ -93,7 +104,13 @@ export const U64: Field<number> = {
   read: (reader) => reader.u64le(),
 };
 
-export const FLAG: Field<boolean> = oneOf([false, true]);
+export const FLAG: Field<boolean> = {
+  write: (writer, flag) => writer.u8(flag ? 1 : 0),
+  read: (reader) => {
+    const value = reader.u8();
+    return value > 1 ? fail(reader, false) : value === 1;
+  },
+};
 
 /** The length in bytes, and UTF-8. */
 export const TEXT: Field<string> = {
@@ -146,7 +163,7 @@ export function oneOf(values: readonly unknown[], base: number = 0): Field<unkno
     write: (writer, value) => writer.u8(values.indexOf(value) + base),
     read: (reader) => {
       const at = reader.u8() - base;
-      return at in values ? values[at] : failed(reader, undefined);
+      return at >= 0 && at < values.length ? values[at] : fail(reader);
     },
   };
 }
@@ -164,7 +181,7 @@ export function listOf<Item>(
     read: (reader) => {
       const items: Item[] = [];
       const count = reader.varint();
-      if (count < min || count > max) return failed(reader, items);
+      if (count < min || count > max) return fail(reader, items);
       while (items.length < count && !reader.failed) items.push(field.read(reader));
       return items;
     },
@@ -179,7 +196,7 @@ export function valid(field: Field<unknown>, isValid: (value: unknown) => boolea
     write: (writer, value) => field.write(writer, value),
     read: (reader) => {
       const value = field.read(reader);
-      return isValid(value) ? value : failed(reader, value);
+      return isValid(value) ? value : fail(reader, value);
     },
   };
 }
@@ -197,6 +214,6 @@ export function mapped(
 ): Field<unknown> {
   return {
     write: (writer, value) => field.write(writer, to(value)),
-    read: (reader) => from(field.read(reader)) ?? failed(reader, undefined),
+    read: (reader) => from(field.read(reader)) ?? fail(reader),
   };
 }

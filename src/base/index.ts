@@ -43,12 +43,14 @@ export {
 } from './brand.ts';
 export {
   BYTES,
+  type DependentField,
   type Field,
   type Fields,
   FLAG,
-  failed,
+  fail,
   fieldsOf,
   fixedBytes,
+  type Kinds,
   kindsOf,
   listOf,
   mapped,

@@ -18,7 +18,7 @@ import {
   type ByteWriter,
   encodeUtf8,
   type Field,
-  failed,
+  fail,
   fieldsOf,
   fixedBytes,
   listOf,
@@ -130,7 +130,7 @@ const TOKEN: Field<TokenOrigin | undefined> = {
     const kind = reader.u8();
     if (kind === KIND.KEY) return undefined;
     if (kind === KIND.TOKEN) return { keyId: undefined };
-    return kind === KIND.TOKEN_OF_KEY ? { keyId: KEY_ID.read(reader) } : failed(reader, undefined);
+    return kind === KIND.TOKEN_OF_KEY ? { keyId: KEY_ID.read(reader) } : fail(reader);
   },
 };
 
@@ -145,11 +145,11 @@ const GRANT: Field<Grant> = {
     const isBounded = first >= BOUNDED;
     const role = ROLES[isBounded ? first - BOUNDED : first];
     const grant = {
-      role: role ?? failed(reader, ROLES[0]),
+      role: role ?? fail(reader, ROLES[0]),
       databases: TEXT.read(reader),
       ...(isBounded && { databasesMax: VARINT.read(reader) }),
     };
-    return isGrant(grant) ? grant : failed(reader, grant);
+    return isGrant(grant) ? grant : fail(reader, grant);
   },
 };
 

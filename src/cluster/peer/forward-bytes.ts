@@ -8,21 +8,21 @@
  * Clocks and histories are sent at feature level 5 and above: a node that does not know them drops the frame.
  * In `refused` an empty reason is none, and so is 0 for the two numbers.
  */
-import { type ByteReader, DatabaseError, ERROR_CODES, type ErrorDetails, isNodeId } from '#base';
 import {
   BYTES,
-  ENTRY_ID,
+  type ByteReader,
+  DatabaseError,
+  ERROR_CODES,
+  type ErrorDetails,
   type Field,
   fail,
-  GROUP,
-  INDEX,
+  isNodeId,
   type Kinds,
   kindsOf,
-  REPLICA,
-  TERM,
   TEXT,
   VARINT,
-} from './fields.ts';
+} from '#base';
+import { ENTRY_ID, GROUP, INDEX, REPLICA, TERM } from './fields.ts';
 import type { ForwardItem } from './forward.ts';
 
 const ERROR: Field<DatabaseError> = {

@@ -11,8 +11,8 @@
  * ```
  * Reading is total, as in message-bytes.ts.
  */
-import type { ByteReader, ByteWriter } from '#base';
-import { ENTRY_ID, FLAG, fail, fieldsOf, INDEX, kindsOf, MEMBERSHIP, oneOf, REST, TERM, VARINT } from './fields.ts';
+import { type ByteReader, type ByteWriter, FLAG, fail, fieldsOf, kindsOf, oneOf, REST, VARINT } from '#base';
+import { ENTRY_ID, INDEX, MEMBERSHIP, TERM } from './fields.ts';
 import { type Ends, readRoute, writeRoute } from './message-bytes.ts';
 import type { EndReason, LetterMembers, SnapshotContent, SnapshotLetter } from './snapshot-letter.ts';
 
@@ -31,7 +31,7 @@ const CONTENTS = kindsOf<SnapshotContent>({
       data: REST,
     },
   ],
-  end: [4, { reason: oneOf<EndReason>('done', 'busy', 'refused', 'over') }],
+  end: [4, { reason: oneOf<EndReason>(['done', 'busy', 'refused', 'over']) }],
 });
 
 export function writeLetter(writer: ByteWriter, letter: SnapshotLetter, ends: Ends): void {
@@ -46,5 +46,5 @@ export function readLetter(reader: ByteReader, ends: Ends): SnapshotLetter | und
   const transfer = reader.varint();
   const content = CONTENTS.read(reader);
   if (reader.left > 0) fail(reader);
-  return reader.failed || content === undefined ? undefined : { ...route, transfer, content };
+  return reader.failed ? undefined : { ...route, transfer, content };
 }

@@ -19,35 +19,27 @@ import {
   type ByteReader,
   type ByteWriter,
   copyOf,
+  type DependentField,
+  FLAG,
+  fail,
+  fieldsOf,
   type GroupId,
   isCopy,
   isLogIndex,
+  type Kinds,
+  kindsOf,
   NO_BYTES,
   type NodeId,
   nodeOf,
+  optional,
   type ReplicaId,
   replicaOf,
   type Term,
   toLogIndex,
+  VARINT,
 } from '#base';
 import { type Entry, type EntryId, encodeMembership, type Message } from '#raft';
-import {
-  type DependentField,
-  ENTRY_ID,
-  FLAG,
-  fail,
-  fieldsOf,
-  GROUP,
-  INDEX,
-  isReachable,
-  type Kinds,
-  kindsOf,
-  MEMBERSHIP,
-  membershipIn,
-  optional,
-  TERM,
-  VARINT,
-} from './fields.ts';
+import { ENTRY_ID, GROUP, INDEX, isReachable, MEMBERSHIP, membershipIn, TERM } from './fields.ts';
 
 /** Maximum number of entries in one append; payloads of 256 KiB in all cannot contain more. */
 const ENTRIES_MAX = 2 ** 18 + 2 ** 10;

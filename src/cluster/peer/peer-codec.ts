@@ -18,10 +18,9 @@
  *   P2  A table that is reconstructed from differences has the rows that were encoded under its name; other tables are
  *       dropped, and the next one is whole.
  */
-import { assert, type ByteReader, ByteWriter, type Crc32, failure, ok, type Random, type Result } from '#base';
+import { assert, type ByteReader, ByteWriter, type Crc32, fail, failure, ok, type Random, type Result } from '#base';
 import type { BeatAck, Message } from '#raft';
 import type { Envelope } from './envelope.ts';
-import { fail } from './fields.ts';
 import type { ForwardItem } from './forward.ts';
 import { FORWARDS } from './forward-bytes.ts';
 import {
@@ -349,21 +348,16 @@ function readContent(reader: ByteReader, peer: Correspondent, ends: Ends): Conte
   const held = (flags & HELD) === 0 ? undefined : { beats: readName(reader), answers: readName(reader) };
   const beats = (flags & BEATS) === 0 ? undefined : peer.itsBeats.read(reader, ends);
   const answers = (flags & ANSWERS) === 0 ? undefined : peer.itsAnswers.read(reader, ends);
-  const messages = readItems(reader, () => {
-    const route = readRoute(reader, ends);
-    const message = MESSAGES.read(reader);
-    return message && { ...route, message };
-  });
+  const messages = readItems(reader, () => ({ ...readRoute(reader, ends), message: MESSAGES.read(reader) }));
   return reader.failed ? undefined : { held, beats, answers, messages };
 }
 
 /** Reads to the end of the content. */
-function readItems<Item>(reader: ByteReader, read: () => Item | undefined): readonly Item[] {
+function readItems<Item>(reader: ByteReader, read: () => Item): readonly Item[] {
   const items: Item[] = [];
   while (reader.left > 0 && !reader.failed) {
-    const item = read();
-    if (item === undefined || items.length === ITEMS_MAX) fail(reader);
-    else items.push(item);
+    if (items.length === ITEMS_MAX) fail(reader);
+    else items.push(read());
   }
   return items;
 }

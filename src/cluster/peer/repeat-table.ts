@@ -25,9 +25,9 @@
  *          | varint term, varint round                                      of an answer to one
  * ```
  */
-import type { ByteReader, ByteWriter, GroupId } from '#base';
+import { type ByteReader, type ByteWriter, type Field, fail, type GroupId } from '#base';
 import type { Envelope } from './envelope.ts';
-import { type Field, fail, GROUP } from './fields.ts';
+import { GROUP } from './fields.ts';
 import { type Ends, readRoute, writeRoute } from './message-bytes.ts';
 import { type Refrain, type Repeated, TABLE_ROWS_MAX } from './refrain.ts';
 

@@ -11,7 +11,7 @@
  *   G14 A written value reads back unchanged; no input makes the reader throw, loop or take more memory than a multiple
  *       of its length.
  */
-import { type ByteReader, type ByteWriter, type Field, failed, TEXT, VIEW, valid } from '#base';
+import { type ByteReader, type ByteWriter, type Field, fail, TEXT, VIEW, valid } from '#base';
 import { Handle, isList, isRecord, record, type Value, type ValueList } from './values.ts';
 
 const TAG = {
@@ -116,7 +116,7 @@ function readCompound(reader: ByteReader, tag: number, depth: number): Value {
   const count = reader.varint();
   // Each part takes at least one byte, so a larger count is invalid.
   if (!isKnown || depth >= DEPTH_MAX || count > reader.left) {
-    return failed(reader, undefined);
+    return fail(reader);
   }
   const each = function* <Part>(read: () => Part): Generator<Part> {
     for (let left = count; left > 0 && !reader.failed; left--) yield read();

@@ -10,7 +10,7 @@ import {
   ByteReader,
   ByteWriter,
   type Field,
-  failed,
+  fail,
   fieldsOf,
   fixedBytes,
   mapped,
@@ -51,7 +51,7 @@ const EXPORTED: Field<ExportedFunction | undefined> = {
   },
   read: (reader) => {
     const form = reader.u8();
-    if (form === 0 || form > 2) return form === 0 ? undefined : failed(reader, undefined);
+    if (form === 0 || form > 2) return form === 0 ? undefined : fail(reader);
     const [name, shape] = [TEXT.read(reader), TEXT.read(reader)];
     return form === 1 ? { name, shape } : { name, shape, interface: TEXT.read(reader) };
   },
