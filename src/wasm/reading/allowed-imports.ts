@@ -11,7 +11,7 @@ import type { Component, ImportedItem } from './component-types.ts';
 import { Refused } from './refusal.ts';
 import { expectFewOffered } from './tally.ts';
 
-/** Those of #model, which executors do not load. */
+/** The kinds of #model, which executors do not load. */
 export const COMPONENT_KINDS = ['state-view', 'state-change', 'presenter'] as const;
 export type ComponentKind = (typeof COMPONENT_KINDS)[number];
 
