@@ -31,7 +31,7 @@ import { payloadForm } from './payload-form.ts';
 import { readTimestamp } from './timestamp-wire.ts';
 
 const LENGTH_BYTES = 4;
-/** Maximum bytes of the length, names, quotes and server fields: everything that does not depend on the client's data. */
+/** Maximum bytes of length, names, quotes and server fields: everything that does not depend on the client's data. */
 const FIXED_BYTES = 512;
 const ID = phraseOf('{"id":');
 const SOURCE = phraseOf(',"source":');

@@ -1,4 +1,4 @@
-/** Reads the requests of the streaming reads. Selections are read by `#model`, which reports every fault by its path. */
+/** Reads the requests of the streaming reads. Their selections are read by `#model`. */
 import { nearestRevision, type Revision, toAskedRevision } from '#base';
 import {
   ALL,

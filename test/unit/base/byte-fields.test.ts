@@ -1,4 +1,4 @@
-// Goal: a record reads back as it was written, and any other bytes end in a record or a failure (B3). Method: one record
+// Goal: a record reads back as it was written, and any other bytes end in a record or a failure (B3). Method: a record
 // with every field, given and random bytes.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
