@@ -17,7 +17,8 @@ export interface Expected {
 }
 
 export type Action =
-  | { readonly kind: 'apply'; readonly object: WantedObject }
+  /** Changes the object with this uid; without one creates it. */
+  | { readonly kind: 'apply'; readonly object: WantedObject; readonly uid?: string | undefined }
   /** Changes labels, annotations, finalizers or the spec of the object with this uid; null removes a field. */
   | { readonly kind: 'patch'; readonly of: Kind; readonly object: KubeObject; readonly body: Patch }
   | {
@@ -80,7 +81,9 @@ export function expectedOf(members: readonly Member[]): readonly Expected[] {
 export async function act(action: Action, { api, admin, onApplied }: Ports): Promise<void> {
   switch (action.kind) {
     case 'apply': {
-      onApplied(action.object, await apply(api, kindOf(action.object), action.object, MANAGER));
+      const { object, uid } = action;
+      const named = { ...object, metadata: { ...object.metadata, uid } };
+      onApplied(object, await apply(api, kindOf(object), named, MANAGER));
       return;
     }
     case 'patch': {

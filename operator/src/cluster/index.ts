@@ -9,7 +9,7 @@
  * The state of what has begun is in Kubernetes and in the cluster: annotations, labels, nodes that leave or are
  * drained. So another operator continues after any action.
  *
- * Invariants: KC1 to KC11 (plan.ts).
+ * Invariants: KC1 to KC13 (plan.ts).
  */
 export { type ClusterPorts, clusterController, type ObjectsOf } from './controller.ts';
 export { ClusterInformers } from './informers.ts';

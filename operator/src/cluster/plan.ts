@@ -19,9 +19,11 @@
  *        begin of the drain.
  *   KC9  A database is recovered only for a spec.recovery whose id was not carried out yet. A lost node is not replaced
  *        while a database has no leader: it may need the replica that the node has.
- *   KC10 An irreversible action follows from the spec that the API server has at that moment, and a deletion names a
- *        uid. Finalizers of other parties stay.
+ *   KC10 An irreversible action follows from the spec that the API server has at that moment. The deletion or change of
+ *        an object names its uid. Finalizers of other parties stay.
  *   KC11 Volumes grow to autoGrow.maxSize at most, and only after the last growth has ended.
+ *   KC13 The StatefulSet is deleted under its pods only when it owns all of them: Kubernetes deletes the pods that it
+ *        adopts meanwhile.
  */
 import type { Action } from './actions.ts';
 import { finalize } from './rules/finalize.ts';

@@ -202,3 +202,22 @@ it.each<readonly [string, (store: Store) => void, string]>([
   expect(failure).toContain(fault);
   expect(server.requests.some((request) => request.startsWith('DELETE'))).toBe(fault === 'none');
 });
+
+it('an object that is gone is not created again in the form that it was to be changed to (KC10)', async () => {
+  const runtime = new ManualRuntime();
+  const server = new MemoryApi(runtime);
+  const cluster = clusterOf();
+  const { metadata } = cluster;
+  const object = { ...OWNED_KINDS.StatefulSet, metadata: { namespace: metadata.namespace, name: metadata.name } };
+  const controller = controllerOf(new Api(server, runtime), {} as ClusterPorts['objects']);
+  const { signal } = new AbortController();
+  const apply = (uid: string | undefined): Promise<void> =>
+    controller.act({ action: { kind: 'apply', object, uid }, admin: undefined, cluster }, signal);
+  const sets = (): readonly string[] =>
+    server.store.list('/apis/apps/v1/statefulsets').map(({ metadata: { uid } }) => uid);
+  await expect(apply('uid-gone')).rejects.toThrow('no object has the uid');
+  expect(sets()).toEqual([]);
+  await apply(undefined);
+  await apply(sets()[0]);
+  expect(sets()).toHaveLength(1);
+});

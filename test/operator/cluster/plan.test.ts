@@ -147,6 +147,15 @@ const sized = (name: string, storage: string): Change =>
   withEach('claims', name, { spec: { resources: { requests: { storage } } } });
 const holding = (name: string, storage: string): Change =>
   withEach('claims', name, { status: { capacity: { storage } } });
+const unowned = (name: string): Change => withEach('pods', name, { metadata: { ownerReferences: null } });
+const terminating = (name: string): Change => withEach('pods', name, { metadata: { deletionTimestamp: AGO } });
+const deletedSet: Change = (world) => ({
+  ...withFields({ set: { metadata: { deletionTimestamp: AGO } } })(world),
+  owned: world.owned.map((each) =>
+    each.kind === 'StatefulSet' ? { ...each, metadata: { ...each.metadata, deletionTimestamp: AGO } } : each,
+  ),
+  isApplied: ({ kind }) => kind !== 'StatefulSet',
+});
 const oldClaim: Change = (world) => {
   const labels = { 'cairn.dev/released': '3' };
   const status = { capacity: { storage: '1Gi' } };
@@ -266,6 +275,7 @@ const EXAMPLES: readonly (readonly [string, readonly Change[], RegExp, ...reason
 
   ['no StatefulSet', unapplied, /^apply .*"replicas":3/],
   ['no StatefulSet, fewer replicas', [withReplicas(1), ...unapplied], /^apply .*"replicas":3/],
+  ['a StatefulSet that is being deleted', [deletedSet], /^$/],
   ['an object that is not wanted', [unwanted], /^delete \w+ other: the spec no longer wants it$/],
   [
     'a policy that deletes volumes',
@@ -357,6 +367,8 @@ const EXAMPLES: readonly (readonly [string, readonly Change[], RegExp, ...reason
   ],
   ['a larger claim', [sized('shop-0', '30Gi')], /^patch data-shop-1 .*"30Gi".*, patch data-shop-2 .*"30Gi"/],
   ['larger claims', [sized('', '30Gi')], /^delete StatefulSet shop: .* Orphan$/],
+  ['larger claims, a pod not adopted yet', [sized('', '30Gi'), unowned('shop-1')], /^$/],
+  ['larger claims, a terminating pod', [sized('', '30Gi'), unowned('shop-1'), terminating('shop-1')], /^delete Stat/],
 ];
 
 describe('the plan of a world with a few differences', () => {
@@ -368,7 +380,7 @@ describe('the plan of a world with a few differences', () => {
 
   const rows = EXAMPLES.map(([name, ...rest]) => [name, rest] as const);
 
-  it.each(rows)('%s (KC1, KC2, KC3, KC4, KC5, KC6, KC8, KC9, KC11)', (_name, [changes, expected, ...reasons]) => {
+  it.each(rows)('%s (KC1, KC2, KC3, KC4, KC5, KC6, KC8, KC9, KC11, KC13)', (_name, [changes, expected, ...reasons]) => {
     const changed = changes.reduce((found, change) => change(found), world);
     const actions = plan(changed);
     expect(actions.map(shown).join(', ')).toMatch(expected);

@@ -197,6 +197,22 @@ describe('volumes', () => {
       Array(3).fill('30Gi'),
     );
   });
+
+  it.each([1, 4])(
+    're-creates the StatefulSet once when it is gone before the next action, in the run %i (KC10, KC13)',
+    async (seed) => {
+      const run = await converged(new Run(seed, {}, { stepsBetween: 8 }));
+      const uids = new Set<string | undefined>();
+      run.edit({ 'storage.size': '30Gi' });
+      await run.until(() => {
+        uids.add(run.kube.get('statefulsets', 'shop')?.metadata.uid);
+        return false;
+      }, 200);
+      await converged(run);
+      uids.delete(undefined);
+      expect(uids.size).toBe(2);
+    },
+  );
 });
 
 describe('a full volume', () => {

@@ -3,7 +3,7 @@ import { CAIRN_CLUSTER } from '../../api/index.ts';
 import { type Action, wait } from '../actions.ts';
 import { CLAIM, FINALIZER, isTerminating, STATEFUL_SET } from '../kinds.ts';
 import { wantedOf } from '../wanted.ts';
-import type { World } from '../world.ts';
+import type { WantedObject, World } from '../world.ts';
 
 /** A cluster that is being deleted: its volumes are deleted after its pods, or kept. */
 export function deletion(world: World): readonly Action[] | undefined {
@@ -26,21 +26,26 @@ export function finalizer(world: World): readonly Action[] | undefined {
   return hasFinalizer(world) === isWanted ? undefined : [finalizers(world, isWanted)];
 }
 
-/** Applies what differs, in the order in which pods need it. */
+/** Applies what differs, in the order in which pods need it. An object that is being deleted is created again later. */
 export function install(world: World): readonly Action[] | undefined {
-  return wantedOf(world)
-    .objects.filter((object) => !world.isApplied(object))
-    .map((object) => ({ kind: 'apply', object }));
+  const found = new Map(world.owned.map((object) => [keyOf(object), object]));
+  return wantedOf(world).objects.flatMap((object): readonly Action[] => {
+    const live = found.get(keyOf(object));
+    if (world.isApplied(object) || (live !== undefined && isTerminating(live))) return [];
+    return [{ kind: 'apply', object, uid: live?.metadata.uid }];
+  });
 }
 
 /** Deletes owned objects that the spec no longer wants, such as the routes of a Gateway. */
 export function unwanted(world: World): readonly Action[] | undefined {
-  const keyOf = ({ kind, metadata }: { readonly kind: string; readonly metadata: { readonly name: string } }): string =>
-    `${kind}/${metadata.name}`;
   const wanted = new Set(wantedOf(world).objects.map(keyOf));
   const object = world.owned.find((each) => !wanted.has(keyOf(each)) && !isTerminating(each));
   if (object === undefined) return undefined;
   return [{ kind: 'delete', of: object.of, object, why: 'the spec no longer wants it' }];
+}
+
+function keyOf({ kind, metadata }: Pick<WantedObject, 'kind' | 'metadata'>): string {
+  return `${kind}/${metadata.name}`;
 }
 
 function hasFinalizer({ cluster }: World): boolean {

@@ -2,6 +2,7 @@
  * Rules for the volumes. Claims grow first; then the StatefulSet, whose templates are immutable, is deleted under its
  * pods and applied again. They come after all others, so that storage which cannot grow stops nothing else.
  */
+import { isOwnedBy } from '../../kube/index.ts';
 import type { Action } from '../actions.ts';
 import { bytesOf, CLAIM, GROWN_ANNOTATION, isTerminating, STATEFUL_SET } from '../kinds.ts';
 import { storageSize, wantedOf } from '../wanted.ts';
@@ -25,11 +26,14 @@ export function resize(world: World): readonly Action[] | undefined {
   });
 }
 
+/** KC13. */
 export function recreateSet(world: World): readonly Action[] | undefined {
   const { set } = world;
   if (set === undefined || isTerminating(set) || !wantedOf(world).hasOtherTemplates) return undefined;
   // The number of pods that are wanted follows from the claims while there is no StatefulSet.
   if (memberOf(world, (replicasOf(world) ?? 0) - 1).claim === undefined) return undefined;
+  const isAdopted = ({ pod }: Member): boolean => pod === undefined || isTerminating(pod) || isOwnedBy(pod, set);
+  if (!membersOf(world).every(isAdopted)) return undefined;
   return [
     { kind: 'delete', of: STATEFUL_SET, object: set, why: 'its volume claim templates have changed', how: 'Orphan' },
   ];

@@ -19,6 +19,7 @@ interface Meta {
   labels: Record<string, string>;
   annotations: Record<string, string>;
   finalizers?: string[];
+  ownerReferences?: readonly { readonly uid: string }[];
 }
 
 interface StateOf {
@@ -77,6 +78,7 @@ export const NAME = 'shop';
 
 const SELECTED_NODE = 'volume.kubernetes.io/selected-node';
 const NODE_LOST_MS = 40_000;
+const ORPHAN_FINALIZER = 'orphan';
 
 export class KubeModel implements Transport {
   readonly cairn: CairnModel;
@@ -164,7 +166,13 @@ export class KubeModel implements Transport {
   #delete(collection: string, item: Item, options: Sent): TransportResponse {
     this.#writes += 1;
     const { name } = item.metadata;
-    if (collection === 'statefulsets' && options.propagationPolicy !== 'Orphan') {
+    if (collection === 'statefulsets' && options.propagationPolicy === 'Orphan') {
+      item.metadata.deletionTimestamp ??= this.#now();
+      item.metadata.finalizers = [ORPHAN_FINALIZER];
+      this.put(collection, item).metadata.generation += 1;
+      return answer(200, {});
+    }
+    if (collection === 'statefulsets') {
       for (const pod of this.list('pods')) this.#terminate(pod);
     }
     if (collection === 'pods' && options.gracePeriodSeconds !== 0) this.#terminate(item);
@@ -206,6 +214,14 @@ export class KubeModel implements Transport {
   #runSet(): void {
     const set = this.get('statefulsets', NAME);
     if (set === undefined) return;
+    // The garbage collector removes it from its pods.
+    if (set.metadata.finalizers?.includes(ORPHAN_FINALIZER) === true) return this.remove('statefulsets', NAME);
+    const orphan = this.list('pods').find((pod) => !isTerminating(pod) && !isOwnedBy(pod, set));
+    if (orphan !== undefined) {
+      orphan.metadata.ownerReferences = [{ uid: set.metadata.uid }];
+      this.put('pods', orphan);
+      return;
+    }
     for (let ordinal = 0; ordinal < set.spec.replicas; ordinal += 1) {
       if (this.get('pods', `${NAME}-${ordinal}`) === undefined) return this.#makePod(set, `${NAME}-${ordinal}`);
     }
@@ -227,10 +243,11 @@ export class KubeModel implements Transport {
       });
     }
     const { spec, metadata } = structuredClone(set.spec.template);
+    const ownerReferences = [{ uid: set.metadata.uid }];
     const founders = this.get('configmaps', `${NAME}-founding`)?.data?.join.split(',');
     this.put('pods', {
       kind: 'Pod',
-      metadata: { name, namespace: NAMESPACE, labels: {}, annotations: { ...metadata.annotations } },
+      metadata: { name, namespace: NAMESPACE, labels: {}, annotations: { ...metadata.annotations }, ownerReferences },
       spec,
       founders,
       status: {},
@@ -401,6 +418,14 @@ export class KubeModel implements Transport {
   #now(): string {
     return new Date(this.#runtime.wallMs()).toISOString().replace(/\.\d+/, '');
   }
+}
+
+export function isTerminating({ metadata }: Item): boolean {
+  return metadata.deletionTimestamp !== undefined;
+}
+
+export function isOwnedBy({ metadata: { ownerReferences = [] } }: Item, { metadata: { uid } }: Item): boolean {
+  return ownerReferences.some((owner) => owner.uid === uid);
 }
 
 function sizeOf(claim: Item): string {

@@ -53,6 +53,8 @@ export interface RunOptions {
    */
   readonly stalePercent?: number;
   readonly killPercent?: number;
+  /** Steps of Kubernetes between the reads of objects and the next action, while the nodes are asked. */
+  readonly stepsBetween?: number;
   /** Called after an irreversible action. */
   readonly onAction?: (run: Run) => void;
 }
@@ -201,7 +203,11 @@ export class Run {
     return {
       api: new Api(this.kube, this.runtime),
       objects: this.#objects(),
-      adminOf: async () => this.cairn,
+      adminOf: async () => {
+        const { stepsBetween = 0 } = this.#options;
+        for (let count = 0; count < stepsBetween; count += 1) this.kube.step();
+        return this.cairn;
+      },
       render,
       secretsOf: () => ({ tls: ['True', 'Disabled', ''] }),
       events: { record: () => undefined },

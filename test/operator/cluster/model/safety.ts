@@ -1,7 +1,17 @@
 // Checks the safety rules of operator/src/cluster/plan.ts at each write of the operator, against the models instead of
 // the observations of the operator.
 import type { CairnModel } from './cairn.ts';
-import { gibOf, type Item, type KubeModel, LEVELS, NAME, ordinalOf, type Sent } from './kube.ts';
+import {
+  gibOf,
+  type Item,
+  isOwnedBy,
+  isTerminating,
+  type KubeModel,
+  LEVELS,
+  NAME,
+  ordinalOf,
+  type Sent,
+} from './kube.ts';
 
 /** Timestamps of Kubernetes have no fraction of a second. */
 const CLOCK_STEP_MS = 1_000;
@@ -58,6 +68,15 @@ export class Safety {
     else if (collection === 'persistentvolumeclaims') this.#checkClaim(item);
     else if (collection === 'statefulsets' && propagationPolicy !== 'Orphan')
       this.#note('KC3', 'the StatefulSet is deleted with its pods');
+    else if (collection === 'statefulsets') this.#checkOrphans(item);
+  }
+
+  /** KC13: Kubernetes deletes the pods that a StatefulSet adopts while it is deleted. */
+  #checkOrphans(set: Item): void {
+    for (const pod of this.#kube.list('pods')) {
+      if (!isOwnedBy(pod, set) && !isTerminating(pod))
+        this.#note('KC13', `the StatefulSet is deleted before it owns ${pod.metadata.name}`);
+    }
   }
 
   /** KC10: finalizers of other parties are kept. */
