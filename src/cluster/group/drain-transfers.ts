@@ -12,8 +12,8 @@
  * it is their turn.
  *
  *   C33  A draining node has at most `transfersMax` transfers in progress. When a target does not become leader within
- *        `transferWaitMs`, or three times that if it answers and campaigns, the next target is tried; when none succeeds,
- *        the group stays led here for an election window.
+ *        `transferWaitMs`, or three times that if it answers and campaigns, the next target is tried; when none
+ *        succeeds, the group stays led here for an election window.
  */
 import { CATALOG_GROUP, type NodeId, nodeOf, type ReplicaId } from '#base';
 import { type Fact, type Input, lastId, members, type Peer } from '#raft';
