@@ -1,5 +1,5 @@
 /** Puts the operator together: its informers, its controllers, and what they share. */
-import { CAIRN_CLUSTER } from './api/index.ts';
+import { CAIRN_CLUSTER, type CairnCluster } from './api/index.ts';
 import { SecretsController } from './certificates/index.ts';
 import {
   Connections,
@@ -22,7 +22,7 @@ import {
   sourceOf,
   unless,
 } from './kube/index.ts';
-import { groupOf, OWNED_KINDS, objectsOf } from './objects/index.ts';
+import { type ClusterFacts, groupOf, OWNED_KINDS, objectsOf, recoveryPodOf } from './objects/index.ts';
 import { type OperatorOptions, OperatorProcess, type Telemetry } from './process/index.ts';
 import { controlResources } from './resources.ts';
 
@@ -98,6 +98,12 @@ async function controlClusters(
   const events = recorder('clusters');
   const secrets = new SecretsController({ api, clusterOf: (key) => informers.cluster(key), events });
   operator.control(secrets, [sourceOf(informers.clusters)]);
+  const knownOf = ({ status }: CairnCluster): Omit<ClusterFacts, 'replicas' | 'storageSize'> => ({
+    ...(status?.clusterID !== undefined && { clusterID: status.clusterID }),
+    servedGroups,
+    defaultImage: image,
+    operatorNamespace: podNamespace,
+  });
   const ofClusters = clusterController({
     api,
     objects: informers,
@@ -105,17 +111,8 @@ async function controlClusters(
       const addresses = pods.map((pod) => nodeAddress(cluster, pod));
       return new GrpcClusterAdmin(addresses, await identities.of(cluster), signal);
     },
-    render: (cluster, facts) => {
-      const { clusterID } = cluster.status ?? {};
-      const known = clusterID === undefined ? {} : { clusterID };
-      return objectsOf(cluster, {
-        ...facts,
-        ...known,
-        servedGroups,
-        defaultImage: image,
-        operatorNamespace: podNamespace,
-      });
-    },
+    render: (cluster, facts) => objectsOf(cluster, { ...facts, ...knownOf(cluster) }),
+    renderRecovery: (cluster, run) => recoveryPodOf(cluster, knownOf(cluster), run),
     secretsOf: (cluster) => secrets.stateOf(cluster),
     events,
   });

@@ -40,7 +40,7 @@ export const RIGHTS: Rights = {
     right(ServiceAccount, ['create', 'list', 'patch', 'watch']),
     right(ConfigMap, ['create', 'delete', 'get', 'list', 'patch', 'watch']),
     { apiGroup: '', resource: 'persistentvolumeclaims', verbs: ['delete', 'list', 'patch', 'watch'] },
-    { apiGroup: '', resource: 'pods', verbs: ['delete', 'list', 'patch', 'watch'] },
+    { apiGroup: '', resource: 'pods', verbs: OWN },
     { apiGroup: '', resource: 'secrets', verbs: ['create', 'get', 'patch', 'update'] },
     { apiGroup: 'events.k8s.io', resource: 'events', verbs: ['create', 'patch'] },
   ],

@@ -12,6 +12,7 @@ describe.skipIf(lacksTool('kube', 'nft', 'runc', 'apt-get'))('a cluster of the o
     ['two-operators', []],
     ['operator-killed', []],
     ['operator-without-api', []],
+    ['operator-recovers-catalog', []],
     ['operator-grows-volumes', []],
     ['operator-rolls-back', []],
     ['operator-idle', []],

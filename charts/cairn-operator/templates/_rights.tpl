@@ -29,7 +29,7 @@
 - {apiGroups: [""], resources: [serviceaccounts], verbs: [create, list, patch, watch]}
 - {apiGroups: [""], resources: [configmaps], verbs: [create, delete, get, list, patch, watch]}
 - {apiGroups: [""], resources: [persistentvolumeclaims], verbs: [delete, list, patch, watch]}
-- {apiGroups: [""], resources: [pods], verbs: [delete, list, patch, watch]}
+- {apiGroups: [""], resources: [pods], verbs: [create, delete, list, patch, watch]}
 - {apiGroups: [""], resources: [secrets], verbs: [create, get, patch, update]}
 - {apiGroups: ["events.k8s.io"], resources: [events], verbs: [create, patch]}
 {{- end }}

@@ -141,6 +141,13 @@ const RECOVERY: f.Shape = f.shape(
     }),
     survivor: f.text('Name of the pod whose data the cluster continues with.', 63, { min: 1 }),
     acknowledgeDataLoss: f.flag('Must be true: transactions that only the lost nodes had are lost by the recovery.'),
+    acceptLoss: f.optional(
+      f.text(
+        'Only when the catalog has lost its quorum for good: the code that the condition Progressing shows, with the reason LossNotAccepted. The cluster then continues with the data of the survivor alone, and the volumes of all other pods are deleted.',
+        8,
+        { pattern: '^[0-9a-f]{8}$' },
+      ),
+    ),
   },
   [
     {
@@ -245,7 +252,7 @@ const SPEC: f.Shape = f.shape(
     restartKey: f.optional(f.text('Any text. A change restarts the pods, one after the other.', 63, { min: 1 })),
     recovery: f.optional(
       f.object(
-        'Recovery of databases with the data of one node, when most of their replicas are lost for good. The catalog must have a quorum; otherwise see docs/operations/recovery.md.',
+        'Recovery with the data of one node, when most replicas of databases are lost for good. When most voters of the catalog are lost, all nodes are stopped first, and acceptLoss is needed, too.',
         RECOVERY,
       ),
     ),

@@ -5,14 +5,15 @@
  * caches of the operator lag behind, so the pods are read again from the API server before a pod or a claim is deleted.
  */
 import type { ClusterAdmin, NodeOrder } from '../client/index.ts';
-import { type Api, apply, type Kind, type KubeObject, pathOf, unless } from '../kube/index.ts';
+import { type Api, apply, type Kind, type KubeObject, type Place, pathOf, unless } from '../kube/index.ts';
 import { kindOf } from '../objects/index.ts';
 import { isReady, isTerminating, KUBE_NODE, type KubeNode, POD, type Pod } from './kinds.ts';
 import type { Member, WantedObject } from './world.ts';
 
 export interface Expected {
   readonly name: string;
-  readonly uid: string;
+  /** Undefined when there must be no such pod. */
+  readonly uid: string | undefined;
   readonly isReady: boolean;
 }
 
@@ -20,7 +21,14 @@ export type Action =
   /** Changes the object with this uid; without one creates it. */
   | { readonly kind: 'apply'; readonly object: WantedObject; readonly uid?: string | undefined }
   /** Changes labels, annotations, finalizers or the spec of the object with this uid; null removes a field. */
-  | { readonly kind: 'patch'; readonly of: Kind; readonly object: KubeObject; readonly body: Patch }
+  | {
+      readonly kind: 'patch';
+      readonly of: Kind;
+      readonly object: KubeObject;
+      readonly body: Patch;
+      /** Pods that must still be as the plan assumes. */
+      readonly expects?: readonly Expected[];
+    }
   | {
       readonly kind: 'delete';
       readonly of: Kind;
@@ -35,6 +43,8 @@ export type Action =
     }
   | { readonly kind: NodeOrder; readonly node: number; readonly name: string }
   | { readonly kind: 'recover'; readonly database: string; readonly node: number; readonly name: string }
+  /** Runs `cairn recover` in a pod, while these pods do not exist. */
+  | { readonly kind: 'refound'; readonly object: WantedObject; readonly expects: readonly Expected[] }
   | { readonly kind: 'finalize' }
   /** Nothing is done now; the world is observed again soon. */
   | { readonly kind: 'wait'; readonly reason: string; readonly message: string };
@@ -55,8 +65,9 @@ export interface Ports {
 export const MANAGER = 'cairn-operator';
 
 /** Whether the world must be observed before the next action. */
-export function isIrreversible({ kind }: Action): boolean {
-  return kind !== 'apply' && kind !== 'patch' && kind !== 'wait';
+export function isIrreversible(action: Action): boolean {
+  if (action.kind === 'patch') return action.expects !== undefined;
+  return action.kind !== 'apply' && action.kind !== 'wait';
 }
 
 export function wait(reason: string, message: string): readonly Action[] {
@@ -68,7 +79,7 @@ export function metadataPatch(
   object: KubeObject,
   field: 'annotations' | 'labels',
   values: Readonly<Record<string, string | null>>,
-): Action {
+): Action & { readonly kind: 'patch' } {
   return { kind: 'patch', of, object, body: { metadata: { [field]: values } } };
 }
 
@@ -88,12 +99,13 @@ export async function act(action: Action, { api, admin, onApplied }: Ports): Pro
     }
     case 'patch': {
       const { uid } = action.object.metadata;
+      if (action.expects !== undefined) await verifyPods(api, action.object.metadata, action.expects);
       const body = { ...action.body, metadata: { ...action.body.metadata, uid } };
       await api.patch(pathOf(action.of, action.object.metadata), body, 'merge');
       return;
     }
     case 'delete':
-      if (action.expects !== undefined) await verifyPods(api, action.object, action.expects);
+      if (action.expects !== undefined) await verifyPods(api, action.object.metadata, action.expects);
       if (action.lostNode !== undefined) await verifyLost(api, action.lostNode);
       await api.delete(pathOf(action.of, action.object.metadata), deleteOptions(action)).catch(unless(404));
       return;
@@ -101,6 +113,10 @@ export async function act(action: Action, { api, admin, onApplied }: Ports): Pro
       return;
     case 'recover':
       await reached(admin).recover(action.database, action.node);
+      return;
+    case 'refound':
+      await verifyPods(api, action.object.metadata, action.expects);
+      await apply(api, POD, action.object, MANAGER);
       return;
     case 'finalize':
       await reached(admin).finalize();
@@ -126,12 +142,13 @@ function deleteOptions({ object, how }: Action & { readonly kind: 'delete' }): o
   };
 }
 
-async function verifyPods(api: Api, { metadata }: KubeObject, expects: readonly Expected[]): Promise<void> {
-  const { items } = await api.list<Pod>(pathOf(POD, { namespace: metadata.namespace }));
+async function verifyPods(api: Api, { namespace }: Place, expects: readonly Expected[]): Promise<void> {
+  const { items } = await api.list<Pod>(pathOf(POD, { namespace }));
   const found = new Map(items.map((pod) => [pod.metadata.name, pod]));
   for (const { name, uid, isReady: isExpected } of expects) {
     const pod = found.get(name);
-    const isSame = pod?.metadata.uid === uid && (isReady(pod) && !isTerminating(pod)) === isExpected;
+    const isInService = pod !== undefined && isReady(pod) && !isTerminating(pod);
+    const isSame = pod?.metadata.uid === uid && isInService === isExpected;
     if (!isSame) throw new Error(`pod ${name} has changed since it was observed`);
   }
 }

@@ -3,6 +3,7 @@ import { CAIRN_CLUSTER, type CairnCluster } from '../api/index.ts';
 import type { SecretsState } from '../certificates/index.ts';
 import { CallError, type ClusterAdmin } from '../client/index.ts';
 import { type Api, applyStatus, type Controller, type EventRecorder, type Outcome, pathOf } from '../kube/index.ts';
+import { namesOf, type RecoveryRun } from '../objects/index.ts';
 import { type Action, act, isIrreversible, MANAGER } from './actions.ts';
 import { Applied } from './applied.ts';
 import { type Claim, isReady, type KubeNode, type Pod, type StatefulSet } from './kinds.ts';
@@ -31,6 +32,7 @@ export interface ClusterPorts {
     cluster: CairnCluster,
     facts: { readonly replicas: number; readonly storageSize: string },
   ) => readonly WantedObject[];
+  readonly renderRecovery: (cluster: CairnCluster, run: RecoveryRun) => WantedObject;
   readonly secretsOf: (cluster: CairnCluster) => SecretsState;
   readonly events: Pick<EventRecorder, 'record'>;
 }
@@ -80,8 +82,10 @@ async function observe(
   const cluster = objects.cluster(key);
   if (cluster === undefined) return undefined;
   // Objects are read before the nodes are asked: a node knows a disk that has grown before its claim shows that.
-  const [pods, owned, kubeNodes] = [objects.pods(cluster), objects.owned(cluster), objects.kubeNodes()];
+  const [allPods, owned, kubeNodes] = [objects.pods(cluster), objects.owned(cluster), objects.kubeNodes()];
   const [set, claims] = [objects.set(cluster), objects.claims(cluster)];
+  const isRecovery = ({ metadata }: Pod): boolean => metadata.name === namesOf(cluster).recovery;
+  const pods = allPods.filter((pod) => !isRecovery(pod));
   // Ready nodes answer at once.
   const names = pods
     .toSorted((one, other) => Number(isReady(other)) - Number(isReady(one)))
@@ -97,10 +101,12 @@ async function observe(
     nowMs: api.runtime.wallMs(),
     cluster,
     render: (facts) => ports.render(cluster, facts),
+    renderRecovery: (run) => ports.renderRecovery(cluster, run),
     isApplied: (object) => applied.isApplied(object, owned),
     owned,
     set,
     pods,
+    recoveryPod: allPods.find(isRecovery),
     claims,
     kubeNodes,
     description,

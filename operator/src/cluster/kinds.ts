@@ -20,6 +20,12 @@ export const RELEASED_LABEL = 'cairn.dev/released';
 export const FINAL_ANNOTATION = 'cairn.dev/final-version';
 /** On a claim: time at which the operator has last enlarged it. */
 export const GROWN_ANNOTATION = 'cairn.dev/grown-at';
+/**
+ * On the CairnCluster: the stage of a recovery of its catalog, during which all nodes are stopped. It is STOPPED, or the
+ * run of `cairn recover` that has succeeded. On the pod that runs `cairn recover`: that run.
+ */
+export const RECOVERY_ANNOTATION = 'cairn.dev/recovery';
+export const STOPPED = 'stopped';
 export const FINALIZER = 'cairn.dev/volumes';
 
 type StateOf = Pick<Condition, 'type' | 'status'> & Partial<Pick<Condition, 'reason' | 'lastTransitionTime'>>;
@@ -27,9 +33,15 @@ type StateOf = Pick<Condition, 'type' | 'status'> & Partial<Pick<Condition, 'rea
 export interface Pod extends KubeObject {
   readonly spec?: { readonly nodeName?: string };
   readonly status?: {
+    readonly phase?: string;
+    readonly message?: string;
     readonly conditions?: readonly StateOf[];
     readonly containerStatuses?: readonly {
-      readonly state?: { readonly running?: object; readonly waiting?: { readonly reason?: string } };
+      readonly state?: {
+        readonly running?: object;
+        readonly waiting?: { readonly reason?: string };
+        readonly terminated?: { readonly exitCode: number; readonly message?: string };
+      };
       readonly lastState?: { readonly terminated?: { readonly exitCode: number; readonly finishedAt: string } };
     }[];
   };

@@ -22,6 +22,10 @@
  *   KC10 An irreversible action follows from the spec that the API server has at that moment. The deletion or change of
  *        an object names its uid. Finalizers of other parties stay.
  *   KC11 Volumes grow to autoGrow.maxSize at most, and only after the last growth has ended.
+ *   KC12 The nodes are stopped together only for a spec.recovery whose id was not carried out yet, while the voters that
+ *        may come back are no majority. The data of the survivor changes only while no pod of a node exists, and with
+ *        the code of that data in acceptLoss. The claim of the survivor is never deleted; the others are deleted after
+ *        the change. KC3 and KC4 do not apply meanwhile.
  *   KC13 The StatefulSet is deleted under its pods only when it owns all of them: Kubernetes deletes the pods that it
  *        adopts meanwhile.
  */
@@ -29,6 +33,7 @@ import type { Action } from './actions.ts';
 import { finalize } from './rules/finalize.ts';
 import { deletion, finalizer, install, unwanted } from './rules/objects.ts';
 import { recovery } from './rules/recovery.ts';
+import { refound, stop } from './rules/refounding.ts';
 import { awaited, lost, mark, orphans } from './rules/repair.ts';
 import { fix, roll, undo } from './rules/roll.ts';
 import { abandonRetirement, reuse, scaleDown } from './rules/scale.ts';
@@ -40,6 +45,7 @@ type Rule = (world: World) => readonly Action[] | undefined;
 const RULES: Readonly<Record<string, Rule>> = {
   deletion,
   finalizer,
+  refound,
   recovery,
   undo,
   abandonRetirement,
@@ -50,6 +56,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   mark,
   lost,
   orphans,
+  stop,
   scaleDown,
   roll,
   finalize,

@@ -15,6 +15,7 @@ import {
   ailmentAmong,
   isOutdated,
   isReleased,
+  isStopped,
   type Member,
   membersOf,
   nodesOf,
@@ -78,6 +79,7 @@ const unreachable = ({ refusal }: World): Finding =>
 
 function readiness(world: World): Finding {
   const { cluster, description } = world;
+  if (isStopped(cluster)) return no('Recovering', 'all nodes are stopped for spec.recovery: Progressing has its state');
   const ailment = ailmentAmong(membersOf(world), world);
   if (description === undefined && cluster.status?.clusterID === undefined) {
     return no('Installing', ailment ?? 'the nodes are not started yet');
@@ -125,6 +127,7 @@ export const REASONS: Readonly<Record<Action['kind'], string>> = {
   decommission: 'Decommissioning',
   recommission: 'Recommissioning',
   recover: 'Recovering',
+  refound: 'Recovering',
   finalize: 'Finalizing',
   wait: 'Waiting',
 };
@@ -139,6 +142,8 @@ export function noteOf(action: Action): string {
       return `deletes ${action.of.kind} ${action.object.metadata.name}: ${action.why}`;
     case 'recover':
       return `recovers database ${action.database} with the data of node ${action.node} (${action.name})`;
+    case 'refound':
+      return `runs cairn recover in the pod ${action.object.metadata.name}`;
     case 'finalize':
       return 'finalizes the upgrade';
     case 'wait':

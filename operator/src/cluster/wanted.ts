@@ -1,7 +1,7 @@
 /** The objects to apply now: those of the spec, with the number of pods and the size of volumes that are due. */
 import { createHash } from 'node:crypto';
 import { bytesOf, type Claim, isTerminating, TEMPLATE_ANNOTATION } from './kinds.ts';
-import { isReleased, memberOf, membersOf, replicasOf, type WantedObject, type World } from './world.ts';
+import { isReleased, isStopped, memberOf, membersOf, replicasOf, type WantedObject, type World } from './world.ts';
 
 export interface WantedObjects {
   readonly objects: readonly WantedObject[];
@@ -36,8 +36,10 @@ function podCount(world: World): number {
   const { cluster, pods, claims, description } = world;
   const { replicas } = cluster.spec;
   const found = replicasOf(world);
-  if (found === undefined) {
-    // The StatefulSet was deleted under its pods, or with its volumes kept: their nodes are members of the cluster.
+  if (isStopped(cluster)) return 0;
+  if (found === undefined || (found === 0 && cluster.status?.clusterID !== undefined)) {
+    // The StatefulSet was deleted under its pods or with its volumes kept, or a recovery has stopped the nodes. The
+    // nodes are members of the cluster.
     const kept = claims.filter((claim) => !isReleased(claim));
     const ordinals = [...pods, ...kept].map(({ metadata }) =>
       Number(metadata.name.slice(metadata.name.lastIndexOf('-') + 1)),

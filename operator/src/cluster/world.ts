@@ -7,6 +7,7 @@
 import type { CairnCluster } from '../api/index.ts';
 import type { ClusterDescription, ClusterNode } from '../client/index.ts';
 import type { Kind, KubeObject, Wanted } from '../kube/index.ts';
+import type { RecoveryRun } from '../objects/index.ts';
 import {
   type Claim,
   DRAIN_ANNOTATION,
@@ -14,6 +15,7 @@ import {
   isTerminating,
   type KubeNode,
   type Pod,
+  RECOVERY_ANNOTATION,
   RELEASED_LABEL,
   type StatefulSet,
   sinceMs,
@@ -35,11 +37,15 @@ export interface World {
   readonly cluster: CairnCluster;
   /** The desired objects for a number of pods and a size of volumes. Pure. */
   readonly render: (facts: { readonly replicas: number; readonly storageSize: string }) => readonly WantedObject[];
+  /** The pod that runs `cairn recover` on the volume of a node. Pure. */
+  readonly renderRecovery: (run: RecoveryRun) => WantedObject;
   /** Whether the object was applied in this form, and was not changed since. */
   readonly isApplied: (object: WantedObject) => boolean;
   readonly owned: readonly OwnedObject[];
   readonly set: StatefulSet | undefined;
+  /** Pods of nodes. */
   readonly pods: readonly Pod[];
+  readonly recoveryPod: Pod | undefined;
   readonly claims: readonly Claim[];
   /** Kubernetes nodes by name; undefined when the operator may not read them. */
   readonly kubeNodes: ReadonlyMap<string, KubeNode> | undefined;
@@ -102,7 +108,7 @@ function ailmentOf({ name, pod, node }: Member, world: World): string | undefine
 }
 
 /** The state that keeps a container from running, such as CrashLoopBackOff. */
-function causeOf({ status }: Pod): string {
+export function causeOf({ status }: Pod): string {
   const [reason] = status?.containerStatuses?.flatMap(({ state }) => state?.waiting?.reason ?? []) ?? [];
   return reason === undefined ? '' : `: ${reason}`;
 }
@@ -128,6 +134,11 @@ export function hasQuorumWithout(without: Member, world: World): boolean {
       member.ordinal !== without.ordinal && member.node?.role === 'voter' && ailmentOf(member, world) === undefined,
   );
   return 2 * counted.length > voters.length;
+}
+
+/** Whether all nodes are stopped for a recovery of the catalog. */
+export function isStopped({ metadata }: CairnCluster): boolean {
+  return metadata.annotations?.[RECOVERY_ANNOTATION] !== undefined;
 }
 
 export function isReleased(claim: Claim | undefined): boolean {

@@ -19,7 +19,17 @@ export { type Controller, ControllerLoop, type Outcome, type Pass, type Source, 
 export { EventRecorder, type EventText } from './events.ts';
 export { type Handlers, Informer, type InformerOptions } from './informer.ts';
 export { Elector, type Lease, type Term } from './lease.ts';
-export { defined, isOwnedBy, type Kind, type KubeObject, keyOf, ownerReference, pathOf, timestamp } from './objects.ts';
+export {
+  defined,
+  isOwnedBy,
+  type Kind,
+  type KubeObject,
+  keyOf,
+  ownerReference,
+  type Place,
+  pathOf,
+  timestamp,
+} from './objects.ts';
 export { KeyedQueue, type QueueOptions, type Work } from './queue.ts';
 export { type Runtime, systemRuntime } from './runtime.ts';
 export { CONFIG_MAP, type ConfigMap, dataOf, SECRET, type Secret, type Texts, textIn, textsOf } from './secrets.ts';

@@ -33,6 +33,8 @@ const PARTS = {
   ca: 'ca',
   /** Secret with the authorities of clients and nodes. */
   clientCa: 'client-ca',
+  /** Pod that runs `cairn recover`. */
+  recovery: 'recovery',
 } as const;
 
 export function namesOf({ metadata: { name } }: CairnCluster): Readonly<Record<keyof typeof PARTS, string>> {

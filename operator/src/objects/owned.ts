@@ -78,7 +78,7 @@ export function groupOf({ apiVersion }: Kind): string {
 
 interface MetadataOptions {
   readonly name?: string;
-  readonly component?: 'node' | 'client' | 'pod' | 'dashboard';
+  readonly component?: 'node' | 'client' | 'pod' | 'dashboard' | 'recovery';
   readonly labels?: Readonly<Record<string, string>> | undefined;
   readonly annotations?: Readonly<Record<string, string>> | undefined;
 }

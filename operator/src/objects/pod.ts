@@ -50,7 +50,7 @@ export function grantsOf({ spec: { auth } }: CairnCluster): string | undefined {
   return JSON.stringify(Object.fromEntries(ofRole));
 }
 
-export function podTemplate(cluster: CairnCluster, facts: ClusterFacts): object {
+export function podTemplate(cluster: CairnCluster, facts: Pick<ClusterFacts, 'defaultImage'>): object {
   const { spec } = cluster;
   const grants = grantsOf(cluster);
   const mounts = mountsOf(cluster, grants === undefined ? undefined : namesOf(cluster).grants);
@@ -83,7 +83,7 @@ export function podTemplate(cluster: CairnCluster, facts: ClusterFacts): object 
   return merged(template, spec.podTemplate ?? {});
 }
 
-function container(cluster: CairnCluster, facts: ClusterFacts, mounts: readonly Mount[]): object {
+function container(cluster: CairnCluster, facts: Pick<ClusterFacts, 'defaultImage'>, mounts: readonly Mount[]): object {
   const { image, network, resources, tls, update, version } = cluster.spec;
   const suffix = image.digest === undefined ? `:${version}` : `@${image.digest}`;
   const scheme = tls.disabled ? 'HTTP' : 'HTTPS';

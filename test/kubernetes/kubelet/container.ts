@@ -4,7 +4,7 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { aborted } from 'node:util';
 import type { V1Container, V1ContainerStatus } from '@kubernetes/client-node';
@@ -13,6 +13,7 @@ import { removeBundle, type Sandbox, writeBundle } from './bundle.ts';
 import { act, verdicts } from './probes.ts';
 
 const KILLED = 137;
+const MESSAGE_BYTES = 2048;
 
 export class Container {
   readonly spec: V1Container;
@@ -100,9 +101,16 @@ export class Container {
     this.child = undefined;
     probing.abort();
     const reason = exitCode === 0 ? 'Completed' : 'Error';
-    const state = { terminated: { exitCode, reason, startedAt, finishedAt: new Date(), containerID } };
+    const message = exitCode === 0 ? undefined : this.#lastWords();
+    const state = { terminated: { exitCode, reason, message, startedAt, finishedAt: new Date(), containerID } };
     this.#report({ ready: false, started: false, state, lastState: state });
     return exitCode;
+  }
+
+  /** The end of the log, for the status of a container that asks for it. */
+  #lastWords(): string | undefined {
+    if (this.spec.terminationMessagePolicy !== 'FallbackToLogsOnError') return undefined;
+    return readFileSync(this.logPath(0)).subarray(-MESSAGE_BYTES).toString();
   }
 
   /** Probes the container until the signal: reports its readiness, and ends it when the liveness probe fails. */

@@ -13,7 +13,7 @@ import { silences } from '../../../chaos/cluster/figures.ts';
 import { open, readCopies } from '../../../chaos/cluster/truth.ts';
 import { Informer } from '../../../operator/src/kube/index.ts';
 import { checkAll } from '../../simulation/checks/all.ts';
-import { Evidence } from '../../simulation/checks/evidence.ts';
+import { Evidence, scopesOf } from '../../simulation/checks/evidence.ts';
 import { Rng } from '../../simulation/engine/random.ts';
 import { type AnyOperation, History, type Operation } from '../../simulation/history.ts';
 import { type Cluster, eventually } from '../cluster.ts';
@@ -55,7 +55,7 @@ const DEADLINE_MS = 2000;
 /** The address of a pod that is gone never answers. A busy machine may take longer than a request. */
 const CONNECT_MS = 10_000;
 /** Longer than all pods are away in any scenario. */
-const GIVE_UP_MS = 180_000;
+const GIVE_UP_MS = 400_000;
 const GRPC = 50_051;
 const HTTP = 3000;
 const AT_SERVICE = 'service-';
@@ -122,6 +122,26 @@ export class Clients {
   async untilMore(count: number): Promise<void> {
     const goal = this.#recorded + count;
     while (this.#recorded < goal && this.#failed === 0) await delay(PAUSE_MS);
+  }
+
+  /**
+   * Notes that the database has continued as another instance, from this revision of the one before. The checks then
+   * find every transaction that was acknowledged up to it.
+   */
+  noteRecovery(revision: number): void {
+    const { operations, recoveries } = this.#history;
+    const seen = operations.flatMap((operation) =>
+      scopesOf(operation).map(({ databaseId }) => ({ databaseId, atUs: operation.returnedUs })),
+    );
+    const [{ databaseId: before = '' } = {}, { databaseId = '' } = {}] = [seen[0], seen.at(-1)];
+    if (before === databaseId) throw new Error(`the database is still ${before}`);
+    const atUs = Math.max(...seen.filter((each) => each.databaseId === before).map((each) => each.atUs));
+    const end = this.#history.begin('recovery', 'delete', { name: DATABASE, databaseId: before }, atUs);
+    Object.assign(end, { returnedUs: atUs, outcome: { kind: 'ok', value: { databaseId: before } } });
+    const creation = this.#history.begin('recovery', 'create', { name: DATABASE }, atUs);
+    const value = { databaseId, revision: 0, createdAtMs: 0 };
+    Object.assign(creation, { returnedUs: atUs, outcome: { kind: 'ok', value } });
+    recoveries.push({ before, databaseId, revision });
   }
 
   /** Ends the clients and checks their history against the final data of every pod. */

@@ -8,6 +8,7 @@ import { LIFE_SCENARIOS } from './life-scenarios.ts';
 import { LOSS_SCENARIOS } from './loss-scenarios.ts';
 import { applyCluster, installOperator, trustAuthority, until } from './operator.ts';
 import { OPERATOR_FAULT_SCENARIOS } from './operator-fault-scenarios.ts';
+import { OPERATOR_LOSS_SCENARIOS } from './operator-loss-scenarios.ts';
 import { OPERATOR_NODE_SCENARIOS } from './operator-node-scenarios.ts';
 import { OPERATOR_SCENARIOS } from './operator-scenarios.ts';
 import { POD_SCENARIOS } from './pod-scenarios.ts';
@@ -26,6 +27,7 @@ export type ScenarioName =
   | keyof typeof LIFE_SCENARIOS
   | keyof typeof OPERATOR_SCENARIOS
   | keyof typeof OPERATOR_FAULT_SCENARIOS
+  | keyof typeof OPERATOR_LOSS_SCENARIOS
   | keyof typeof OPERATOR_NODE_SCENARIOS
   | keyof typeof CERTIFICATE_SCENARIOS;
 
@@ -37,6 +39,7 @@ const SCENARIOS: Scenarios<ScenarioName> = {
   ...LIFE_SCENARIOS,
   ...OPERATOR_SCENARIOS,
   ...OPERATOR_FAULT_SCENARIOS,
+  ...OPERATOR_LOSS_SCENARIOS,
   ...OPERATOR_NODE_SCENARIOS,
   ...CERTIFICATE_SCENARIOS,
 };

@@ -9,7 +9,7 @@ import { ClusterInformers, type ClusterPorts, clusterController } from '../../..
 import { KUBE_NODE, POD } from '../../../operator/src/cluster/kinds.ts';
 import { statusOf } from '../../../operator/src/cluster/status.ts';
 import { Api, ControllerLoop, type KubeObject, type Pass, pathOf } from '../../../operator/src/kube/index.ts';
-import { OWNED_KINDS, objectsOf } from '../../../operator/src/objects/index.ts';
+import { OWNED_KINDS, objectsOf, recoveryPodOf } from '../../../operator/src/objects/index.ts';
 import { MemoryApi } from '../../support/kube-api/memory-api.ts';
 import type { Store, Target } from '../../support/kube-api/store.ts';
 import { ManualRuntime } from '../../support/manual-runtime.ts';
@@ -28,6 +28,7 @@ function controllerOf(
     objects,
     adminOf,
     render: (found, facts) => objectsOf(found, factsOf(found, facts)),
+    renderRecovery: (found, asked) => recoveryPodOf(found, factsOf(found), asked),
     secretsOf: () => ({ tls: ['Unknown', 'NotObserved', ''] }),
     events: { record: () => undefined },
   });
@@ -220,4 +221,28 @@ it('an object that is gone is not created again in the form that it was to be ch
   await apply(undefined);
   await apply(sets()[0]);
   expect(sets()).toHaveLength(1);
+});
+
+it.each([
+  ['no pod of a node exists', () => undefined, 'none'],
+  ['a pod of a node exists', (store: Store) => void makePod(store, SECOND), 'pod shop-1 has changed'],
+  ['the spec has changed', (store: Store) => void store.merge(SHOP, { spec: { replicas: 5 } }, 'user'), 'has changed'],
+])('cairn recover runs only while no pod of a node exists: %s (KC10, KC12)', async (_name, change, fault) => {
+  const runtime = new ManualRuntime();
+  const server = new MemoryApi(runtime);
+  const { store } = server;
+  store.create(SHOP, { spec: {} }, 'user');
+  const cluster = store.get(SHOP) as unknown as CairnCluster;
+  const metadata = { namespace: 'prod', name: 'shop-recovery' };
+  const expects = ['shop-0', 'shop-1'].map((name) => ({ name, uid: undefined, isReady: false }));
+  const action = { kind: 'refound', object: { apiVersion: 'v1', kind: 'Pod', metadata }, expects } as const;
+  const controller = controllerOf(new Api(server, runtime), {} as ClusterPorts['objects']);
+  change(store);
+  const failure = await controller.act({ action, admin: undefined, cluster }, new AbortController().signal).then(
+    () => 'none',
+    (error: unknown) => String(error),
+  );
+  expect(failure).toContain(fault);
+  const pods = store.list(pathOf(POD)).map((pod) => pod.metadata.name);
+  expect(pods.includes('shop-recovery')).toBe(fault === 'none');
 });

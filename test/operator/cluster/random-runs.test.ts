@@ -3,7 +3,7 @@
 // in the list.
 import { expect, it } from 'vitest';
 import { runs } from '../../support/runs.ts';
-import { calm, disturb, disturbPods, recover } from './model/disturbances.ts';
+import { calm, disturb, disturbPods, loseCatalog, recover } from './model/disturbances.ts';
 import { gibOf } from './model/kube.ts';
 import { Run } from './model/run.ts';
 
@@ -47,12 +47,14 @@ async function hasEnded(run: Run): Promise<boolean> {
 }
 
 /** Returns undefined when the run converges and ends, and otherwise a description of the failure. */
-async function randomRun(run: Run): Promise<unknown> {
+async function randomRun(run: Run, isCatalogLost: boolean): Promise<unknown> {
   const { chance } = run.runtime;
+  let lossAt = isCatalogLost ? chance.below(DISTURBANCES / 2) : Infinity;
   for (let count = 0; count < DISTURBANCES; count += 1) {
     // A roll with its finalization takes some minutes.
     await run.until(() => false, chance.below(chance.chance(15) ? STEPS_OF_A_PAUSE : STEPS_BETWEEN));
-    disturb(run);
+    if (count >= lossAt && loseCatalog(run)) lossAt = Infinity;
+    else disturb(run);
   }
   calm(run);
   let isDone = false;
@@ -69,19 +71,26 @@ async function randomRun(run: Run): Promise<unknown> {
   return (await hasEnded(run)) ? undefined : 'the cluster or its volumes have not ended';
 }
 
+async function expectConvergence(seed: number, isCatalogLost: boolean): Promise<void> {
+  const onAction = (disturbed: Run): void => {
+    if (!disturbed.isCalm && disturbed.runtime.chance.chance(10)) disturbPods(disturbed);
+  };
+  const run = new Run(
+    seed,
+    { replicas: seed % 2 === 0 ? 3 : 5, 'update.finalize': seed % 3 === 0 ? 'Manual' : 'Automatic' },
+    { stalePercent: 20, killPercent: 5, onAction },
+  );
+  const fault = await randomRun(run, isCatalogLost);
+  const log = run.log.slice(-40);
+  expect({ log, violations: run.safety.violations, fault }).toEqual({ log, violations: [], fault: undefined });
+}
+
 it.each([...new Set([...FOUND, ...Array.from({ length: runs(75) }, (_, seed) => seed + 1)])])(
   'converges and keeps the safety rules in the random run %i (KC1, KC2, KC3, KC4, KC5, KC6, KC7, KC8, KC9, KC10, KC11)',
-  async (seed) => {
-    const onAction = (disturbed: Run): void => {
-      if (!disturbed.isCalm && disturbed.runtime.chance.chance(10)) disturbPods(disturbed);
-    };
-    const run = new Run(
-      seed,
-      { replicas: seed % 2 === 0 ? 3 : 5, 'update.finalize': seed % 3 === 0 ? 'Manual' : 'Automatic' },
-      { stalePercent: 20, killPercent: 5, onAction },
-    );
-    const fault = await randomRun(run);
-    const log = run.log.slice(-40);
-    expect({ log, violations: run.safety.violations, fault }).toEqual({ log, violations: [], fault: undefined });
-  },
+  (seed) => expectConvergence(seed, false),
+);
+
+it.each(Array.from({ length: runs(40) }, (_, seed) => seed + 1))(
+  'converges and keeps the safety rules in the random run %i in which the catalog is lost (KC10, KC12)',
+  (seed) => expectConvergence(seed, true),
 );

@@ -1,6 +1,6 @@
 // Goal: from any reachable state the controller brings a cluster to its spec without a violation of a safety rule.
-// Method: the real controller against naive models of Kubernetes and of a cluster. The rules KC1 to KC6 and KC8 are
-// checked against the models at each write (model/safety.ts). Each rule of the plan has its rows in plan.test.ts.
+// Method: the real controller against naive models of Kubernetes and of a cluster. The rules KC1 to KC6, KC8 and KC12
+// are checked against the models at each write (model/safety.ts). Each rule of the plan has its rows in plan.test.ts.
 import { describe, expect, it } from 'vitest';
 import { type Edit, Run } from './model/run.ts';
 
@@ -180,6 +180,60 @@ describe('recovery', () => {
     expect(run.cluster?.status.recoveryID).toBe('one');
     expect(run.log.filter((line) => line.startsWith('recover'))).toHaveLength(3);
     expect(membersOf(run)).toHaveLength(5);
+  });
+});
+
+describe('recovery of the catalog', () => {
+  const RECOVERY = { id: 'one', survivor: 'shop-2', acknowledgeDataLoss: true };
+
+  /** Two of three nodes are lost with their volumes. */
+  async function withoutCatalog(): Promise<Run> {
+    const run = await installed();
+    for (const pod of ['shop-0', 'shop-1']) run.kube.loseNode(nodeOf(run, pod));
+    for (const node of ['node-8', 'node-9']) run.kube.setNode(node, true);
+    await run.until(() => false, 150);
+    expect(run.condition('QuorumHealthy')?.reason).toBe('NoCatalogLeader');
+    expect(run.kube.get('statefulsets', 'shop')?.spec.replicas).toBe(3);
+    return run;
+  }
+
+  async function shown(run: Run): Promise<void> {
+    run.edit({ recovery: RECOVERY });
+    const isShown = await run.until(() => run.condition('Progressing')?.reason === 'LossNotAccepted', STEPS);
+    expect([isShown, run.condition('Ready')?.reason]).toEqual([true, 'Recovering']);
+    expect(run.condition('Progressing')?.message).toContain(`acceptLoss to "${run.cairn.codeOf(3)}"`);
+  }
+
+  it('stops all nodes, shows the loss, and continues with one node when it is accepted (KC12)', async () => {
+    const run = await withoutCatalog();
+    const kept = run.kube.get('persistentvolumeclaims', 'data-shop-2')?.metadata.uid;
+    await shown(run);
+    await converged(run, { 'recovery.acceptLoss': run.cairn.codeOf(3) });
+    expect(membersOf(run)).toEqual(expect.arrayContaining(['3 shop-2 active']));
+    expect(membersOf(run)).toHaveLength(3);
+    expect(run.kube.get('persistentvolumeclaims', 'data-shop-2')?.metadata.uid).toBe(kept);
+    expect(run.cluster?.status).toMatchObject({ recoveryID: 'one', clusterID: 'cluster-1' });
+    expect(run.kube.get('pods', 'shop-recovery')).toBeUndefined();
+  });
+
+  it('starts the nodes as they were when spec.recovery is removed (KC12)', async () => {
+    const run = await withoutCatalog();
+    await shown(run);
+    run.edit({ recovery: undefined });
+    expect(await run.until(() => run.cairn.isUp(3), STEPS)).toBe(true);
+    expect(run.kube.list('persistentvolumeclaims').map(({ metadata }) => metadata.name)).toHaveLength(3);
+    expect(run.cluster?.status.recoveryID).toBeUndefined();
+    expect(run.safety.violations).toEqual([]);
+  });
+
+  it('never acts twice on one id (KC12)', async () => {
+    const run = await withoutCatalog();
+    await shown(run);
+    await converged(run, { 'recovery.acceptLoss': run.cairn.codeOf(3) });
+    for (const pod of ['shop-0', 'shop-1']) run.kube.loseNode(nodeOf(run, pod));
+    await run.until(() => false, 200);
+    expect(run.condition('QuorumHealthy')?.reason).toBe('NoCatalogLeader');
+    expect(run.kube.get('statefulsets', 'shop')?.spec.replicas).toBe(3);
   });
 });
 

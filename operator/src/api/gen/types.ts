@@ -444,6 +444,12 @@ export interface Recovery {
   readonly survivor: string;
   /** Must be true: transactions that only the lost nodes had are lost by the recovery. */
   readonly acknowledgeDataLoss: boolean;
+  /**
+   * Only when the catalog has lost its quorum for good: the code that the condition Progressing shows, with the reason
+   * LossNotAccepted. The cluster then continues with the data of the survivor alone, and the volumes of all other pods
+   * are deleted.
+   */
+  readonly acceptLoss?: string;
 }
 
 export interface CairnClusterSpec {
@@ -491,8 +497,8 @@ export interface CairnClusterSpec {
   /** Any text. A change restarts the pods, one after the other. */
   readonly restartKey?: string;
   /**
-   * Recovery of databases with the data of one node, when most of their replicas are lost for good. The catalog must
-   * have a quorum; otherwise see docs/operations/recovery.md.
+   * Recovery with the data of one node, when most replicas of databases are lost for good. When most voters of the
+   * catalog are lost, all nodes are stopped first, and acceptLoss is needed, too.
    */
   readonly recovery?: Recovery;
   /** Whether the volumes are kept or deleted when the CairnCluster is deleted. */

@@ -1,13 +1,13 @@
 /** Rules for the owned objects: they are as the spec says, and end with the cluster. */
 import { CAIRN_CLUSTER } from '../../api/index.ts';
 import { type Action, wait } from '../actions.ts';
-import { CLAIM, FINALIZER, isTerminating, STATEFUL_SET } from '../kinds.ts';
+import { CLAIM, FINALIZER, isTerminating, POD, STATEFUL_SET } from '../kinds.ts';
 import { wantedOf } from '../wanted.ts';
 import type { WantedObject, World } from '../world.ts';
 
 /** A cluster that is being deleted: its volumes are deleted after its pods, or kept. */
 export function deletion(world: World): readonly Action[] | undefined {
-  const { cluster, set, pods, claims } = world;
+  const { cluster, set, pods, recoveryPod, claims } = world;
   if (cluster.metadata.deletionTimestamp === undefined) return undefined;
   const going = wait('Deleting', 'the cluster is being deleted');
   if (!hasFinalizer(world)) return going;
@@ -15,6 +15,8 @@ export function deletion(world: World): readonly Action[] | undefined {
   const why = 'the CairnCluster is deleted';
   if (set !== undefined && !isTerminating(set)) return [{ kind: 'delete', of: STATEFUL_SET, object: set, why }];
   if (set !== undefined || pods.length > 0) return going;
+  if (recoveryPod !== undefined && !isTerminating(recoveryPod))
+    return [{ kind: 'delete', of: POD, object: recoveryPod, why }];
   const claim = claims.find((each) => !isTerminating(each));
   if (claim !== undefined) return [{ kind: 'delete', of: CLAIM, object: claim, why }];
   return claims.length > 0 ? going : [finalizers(world, false)];

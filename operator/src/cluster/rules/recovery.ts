@@ -1,8 +1,9 @@
 /** The rule for databases that have lost their quorum. It applies only when spec.recovery accepts the loss of data. */
 import { type Action, wait } from '../actions.ts';
 import type { World } from '../world.ts';
+import { refoundedID } from './refounding.ts';
 
-/** KC9. A catalog without a quorum is recovered by hand (docs/operations/recovery.md). */
+/** KC9. refounding.ts has the rules for a catalog without a quorum. */
 export function recovery(world: World): readonly Action[] | undefined {
   const { cluster, description } = world;
   const { recovery: wanted } = cluster.spec;
@@ -24,5 +25,5 @@ export function recoveryIDOf(world: World): string | undefined {
   const { cluster, description } = world;
   const { recovery: wanted } = cluster.spec;
   const isDone = wanted !== undefined && description?.isConfirmed === true && recovery(world) === undefined;
-  return isDone ? wanted.id : cluster.status?.recoveryID;
+  return refoundedID(cluster) ?? (isDone ? wanted.id : cluster.status?.recoveryID);
 }

@@ -66,10 +66,14 @@ export class CairnModel implements ClusterAdmin {
   onDecommission: (node: number) => void = () => undefined;
   /** Called when a recovery of a database is requested. */
   onRecover: (database: string) => void = () => undefined;
+  /** Called when a cluster is founded again from the data of a node. */
+  onRefound: () => void = () => undefined;
   /** Share of the volume of a pod that is used, in percent. */
   usageOf: (pod: string) => number = () => 0;
   readonly #random: Random;
   readonly #remembered: ClusterDescription[] = [];
+  /** Number of times that the cluster was founded again. */
+  #refoundings = 0;
 
   constructor(random: Random) {
     this.#random = random;
@@ -238,7 +242,7 @@ export class CairnModel implements ClusterAdmin {
 
   #describe(): ClusterDescription {
     return {
-      clusterID: 'cluster',
+      clusterID: this.#refoundings === 0 ? 'cluster' : `cluster-${this.#refoundings}`,
       isConfirmed: this.hasQuorum,
       level: this.level,
       nodes: this.nodes.map((node) => this.#describeNode(node)),
@@ -341,6 +345,33 @@ export class CairnModel implements ClusterAdmin {
     database.replicas.add(node);
     database.behind.clear();
     database.leader = undefined;
+  }
+
+  /** The code of the loss that a node would be recovered with. */
+  codeOf(id: number): string {
+    return (16 ** 7 * 10 + id * 256 + this.#refoundings).toString(16);
+  }
+
+  /** `cairn recover` on the volume of a stopped node: its exit code and its last line. */
+  refound({ node: id = 0 }: Volume, acceptLoss: string | undefined): readonly [code: number, line: string] {
+    const own = this.nodes.find((each) => each.id === id && each.state !== 'removed');
+    if (own === undefined) return [1, 'cairn recover: it was never part of a cluster, or was removed'];
+    if (this.voters.size === 1) {
+      return [acceptLoss === undefined ? 1 : 0, 'cairn recover: it is the only voter of its catalog'];
+    }
+    const code = this.codeOf(id);
+    if (acceptLoss !== code) return [1, `cairn recover: nothing was changed. To continue: --accept-loss ${code}`];
+    this.onRefound();
+    this.#refoundings += 1;
+    for (const node of this.nodes) node.state = node === own ? 'active' : 'removed';
+    this.voters.clear();
+    this.voters.add(id);
+    for (const database of this.databases.splice(0)) {
+      if (database.replicas.has(id))
+        this.databases.push({ ...database, replicas: new Set([id]), behind: new Set(), leader: undefined });
+    }
+    this.#remembered.splice(0, Infinity, this.#describe());
+    return [0, ''];
   }
 
   #known(id: number): Node {

@@ -98,11 +98,40 @@ export function calm(run: Run): void {
   });
 }
 
+/** A majority of the voters is lost with their volumes. */
+export function loseCatalog(run: Run): boolean {
+  const { size } = run.cairn.voters;
+  if (!isWhole(run) || size !== run.cluster?.spec.replicas) return false;
+  run.log.push(`the catalog is lost: ${loseNodes(run, run.runtime.chance, (size + 1) / 2)}`);
+  return true;
+}
+
+/** True when a majority of the voters is lost with their volumes. */
+function isCatalogLost({ kube, cairn }: Run): boolean {
+  const claims = kube.list('persistentvolumeclaims').filter(({ metadata: { annotations } }) => {
+    return kube.get('nodes', annotations['volume.kubernetes.io/selected-node'] ?? '') !== undefined;
+  });
+  const kept = new Set(claims.map(({ metadata }) => kube.volumes.get(metadata.uid)?.node));
+  return !cairn.hasMajority(cairn.voters, (id) => kept.has(id));
+}
+
+/**
+ * The user follows the messages of a recovery of the catalog: accepts the loss that was shown, or removes spec.recovery
+ * when the nodes were stopped without a lasting loss.
+ */
+function continueRecovery(run: Run): string {
+  if (!isCatalogLost(run)) return run.edit({ recovery: undefined });
+  const { reason, message = '' } = run.condition('Progressing') ?? {};
+  const [, acceptLoss] = /acceptLoss to "(\w+)"/.exec(message) ?? [];
+  return reason === 'LossNotAccepted' ? run.edit({ 'recovery.acceptLoss': acceptLoss }) : `${reason}: ${message}`;
+}
+
 /** The user accepts the loss of what only lost nodes have, when a database has lost its quorum for good. */
 export function recover(run: Run): string | undefined {
   const { cairn, cluster } = run;
+  if (cluster?.metadata.annotations['cairn.dev/recovery'] !== undefined) return continueRecovery(run);
   const lost = cairn.databases.find(({ replicas }) => !cairn.hasMajority(replicas));
-  const survivor = [...(lost?.replicas ?? [])]
+  const survivor = [...(isCatalogLost(run) ? cairn.voters : (lost?.replicas ?? []))]
     .map((id) => cairn.processOf(id))
     .find((process) => process !== undefined);
   if (survivor === undefined || cluster === undefined) return undefined;

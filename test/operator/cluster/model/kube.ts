@@ -34,6 +34,9 @@ interface Spec extends Omit<CairnClusterSpec, 'resources'> {
   readonly volumeClaimTemplates: readonly Item[];
   readonly resources: { readonly requests: { readonly storage: string } };
   readonly nodeName?: string;
+  /** In the pod of a recovery. */
+  readonly survivor?: string;
+  readonly acceptLoss?: string;
   readonly release: string;
   readonly isBad: boolean;
 }
@@ -43,7 +46,10 @@ interface Status {
   readonly capacity?: { readonly storage: string };
   readonly conditions?: readonly (StateOf & { readonly reason: string; readonly message: string })[];
   readonly containerStatuses?: readonly {
-    readonly state?: { readonly running?: object };
+    readonly state?: {
+      readonly running?: object;
+      readonly terminated?: { readonly exitCode: number; readonly message: string };
+    };
     readonly lastState?: { readonly terminated: { readonly exitCode: number; readonly finishedAt: string } };
   }[];
   readonly observedGeneration?: number;
@@ -75,6 +81,7 @@ export interface Sent {
 export const LEVELS: Readonly<Record<string, number>> = { '0.1.0': 1, '0.2.0': 2, '0.3.0': 2, '0.4.0': 3 };
 export const NAMESPACE = 'events';
 export const NAME = 'shop';
+export const RECOVERY: string = `${NAME}-recovery`;
 
 const SELECTED_NODE = 'volume.kubernetes.io/selected-node';
 const NODE_LOST_MS = 40_000;
@@ -262,6 +269,7 @@ export class KubeModel implements Transport {
       if (nodeName === undefined || this.#isUp(nodeName)) this.#end(name);
       return;
     }
+    if (name === RECOVERY) return this.#runRecovery(pod);
     if (nodeName === undefined) return this.#schedule(pod, claim);
     if (!this.#isUp(nodeName) || claim === undefined || this.cairn.processes.has(name)) return;
     if (pod.spec.isBad) return;
@@ -287,6 +295,25 @@ export class KubeModel implements Transport {
       isCaughtUp: false,
       isLagging: false,
     });
+  }
+
+  /** One step of the pod of a recovery: it is scheduled to its volume, runs, or has ended. */
+  #runRecovery(pod: Item): void {
+    const { nodeName, survivor = '', acceptLoss } = pod.spec;
+    const claim = this.get('persistentvolumeclaims', `data-${survivor}`);
+    const bound = claim?.metadata.annotations[SELECTED_NODE];
+    const isOver = pod.status.containerStatuses !== undefined;
+    if (isOver || claim === undefined || bound === undefined || !this.#isUp(bound)) return;
+    if (nodeName === undefined) pod.spec = { ...pod.spec, nodeName: bound };
+    else {
+      const isOpen = this.cairn.processes.has(survivor);
+      const volume = this.volumes.get(claim.metadata.uid) ?? {};
+      const [exitCode, message] = isOpen
+        ? [1, 'cairn recover: it is open in another process']
+        : this.cairn.refound(volume, acceptLoss);
+      pod.status = { ...pod.status, containerStatuses: [{ state: { terminated: { exitCode, message } } }] };
+    }
+    this.put('pods', pod);
   }
 
   #schedule(pod: Item, claim: Item | undefined): void {
@@ -330,7 +357,7 @@ export class KubeModel implements Transport {
 
   #probe(name: string): void {
     const pod = this.get('pods', name);
-    if (pod === undefined) return;
+    if (pod === undefined || name === RECOVERY) return;
     const isUp = this.#isUp(pod.spec.nodeName);
     const isRunning = isUp && this.cairn.processes.has(name);
     // A silent kubelet does not change its last report.
@@ -457,7 +484,7 @@ function applied(found: Item | undefined, { metadata, ...fields }: Sent, isStatu
   if (isStatus) return { ...found, status: fields.status };
   const labels = { ...found?.metadata.labels, ...metadata?.labels };
   const annotations = { ...found?.metadata.annotations, ...metadata?.annotations };
-  return { ...found, ...fields, metadata: { ...(found?.metadata ?? metadata), labels, annotations } };
+  return { status: {}, ...found, ...fields, metadata: { ...(found?.metadata ?? metadata), labels, annotations } };
 }
 
 function answer(code: number, body: object): TransportResponse {

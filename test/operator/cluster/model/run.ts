@@ -12,7 +12,7 @@ import { Api } from '../../../../operator/src/kube/index.ts';
 import { OWNED_KINDS } from '../../../../operator/src/objects/index.ts';
 import { ManualRuntime } from '../../../support/manual-runtime.ts';
 import { CairnModel } from './cairn.ts';
-import { type Item, KubeModel, NAME, NAMESPACE } from './kube.ts';
+import { type Item, KubeModel, NAME, NAMESPACE, RECOVERY } from './kube.ts';
 import { Safety } from './safety.ts';
 
 const KUBE_NODES = 7;
@@ -209,6 +209,12 @@ export class Run {
         return this.cairn;
       },
       render,
+      renderRecovery: (_cluster, { survivor, acceptLoss }) => ({
+        apiVersion: 'v1',
+        kind: 'Pod',
+        metadata: { name: RECOVERY, namespace: NAMESPACE, labels: {}, annotations: {} },
+        spec: { survivor, acceptLoss },
+      }),
       secretsOf: () => ({ tls: ['True', 'Disabled', ''] }),
       events: { record: () => undefined },
     };
@@ -284,5 +290,6 @@ export function textOf(action: Plan[number]['action']): string {
   if (kind === 'apply') return `apply ${action.object.kind} ${JSON.stringify(action.object['spec'] ?? {})}`;
   if (kind === 'patch') return `patch ${action.object.metadata.name} ${JSON.stringify(action.body)}`;
   if (kind === 'delete') return `delete ${action.of.kind} ${action.object.metadata.name}: ${action.why}`;
+  if (kind === 'refound') return `refound ${JSON.stringify(action.object['spec'])}`;
   return kind === 'finalize' ? kind : `${kind} ${action.node} (${action.name})`;
 }

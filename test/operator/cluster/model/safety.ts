@@ -15,6 +15,8 @@ import {
 
 /** Timestamps of Kubernetes have no fraction of a second. */
 const CLOCK_STEP_MS = 1_000;
+/** Annotation with the stage of a recovery of the catalog. */
+const STAGE = 'cairn.dev/recovery';
 
 export class Safety {
   readonly violations: string[] = [];
@@ -35,6 +37,7 @@ export class Safety {
     cairn.onFinalize = () => this.#checkFinalize();
     cairn.onDecommission = (id) => this.#checkDecommission(id);
     cairn.onRecover = (database) => this.#checkRecovery(database);
+    cairn.onRefound = () => this.#checkStopped('the cluster is founded again');
   }
 
   /** Called after each step of the models. */
@@ -55,6 +58,8 @@ export class Safety {
     if (method === 'PATCH' && collection === 'statefulsets') this.#checkReplicas(body.spec?.replicas);
     if (method === 'PATCH' && collection === 'persistentvolumeclaims') this.#checkGrowth(body);
     if (method === 'PATCH' && collection === 'cairnclusters') this.#checkFinalizers(item, body);
+    if (method === 'PATCH' && collection === 'cairnclusters') this.#checkStop(body);
+    if (method === 'PATCH' && collection === 'pods' && item === undefined) this.#checkRefounding(body);
   }
 
   #checkDeletion(collection: string, item: Item, { preconditions, propagationPolicy }: Sent): void {
@@ -159,8 +164,37 @@ export class Safety {
     if (!groups.every((group) => this.#cairn.hasMajority(group, isUp))) this.#note('KC2', `${what} without a quorum`);
   }
 
+  get #isRecoveryWanted(): boolean {
+    const { spec, status } = this.#cluster ?? {};
+    return spec?.recovery !== undefined && spec.recovery.id !== status?.recoveryID;
+  }
+
+  /** KC12: checks that all nodes are stopped only on request, and when the catalog cannot have a quorum. */
+  #checkStop({ metadata }: Sent): void {
+    if (metadata?.annotations?.[STAGE] !== 'stopped') return;
+    if (!this.#isRecoveryWanted) this.#note('KC12', 'the nodes are stopped without a spec.recovery');
+    if (this.#cairn.hasQuorum) this.#note('KC12', 'the nodes are stopped while the catalog has a quorum');
+  }
+
+  /** KC12: checks the pod that changes the data of the survivor. */
+  #checkRefounding({ spec }: Sent): void {
+    const { survivor, acceptLoss } = this.#cluster?.spec.recovery ?? {};
+    if (!this.#isRecoveryWanted || spec?.survivor !== survivor || spec?.acceptLoss !== acceptLoss)
+      this.#note('KC12', `cairn recover runs on ${spec?.survivor} against spec.recovery`);
+    const claim = this.#kube.get('persistentvolumeclaims', `data-${spec?.survivor}`);
+    if (claim === undefined || claim.metadata.deletionTimestamp !== undefined)
+      this.#note('KC12', `the claim of the survivor ${spec?.survivor} is lost`);
+    this.#checkStopped('cairn recover runs');
+  }
+
+  #checkStopped(what: string): void {
+    const { processes } = this.#cairn;
+    if (processes.size > 0) this.#note('KC12', `${what} while ${[...processes.keys()].join()} run`);
+  }
+
   /** KC3: checks that pods are removed only when their nodes have no replicas and no vote. */
   #checkReplicas(replicas: number | undefined): void {
+    if (replicas === 0 && this.#cluster?.metadata.annotations[STAGE] !== undefined) return;
     const pods = this.#kube.list('pods').filter(({ metadata }) => ordinalOf(metadata.name) >= (replicas ?? Infinity));
     for (const { metadata } of pods) {
       const id = this.#cairn.processes.get(metadata.name)?.volume.node;
@@ -191,9 +225,7 @@ export class Safety {
   }
 
   #checkRecovery(database: string): void {
-    const { spec, status } = this.#cluster ?? {};
-    const isWanted = spec?.recovery !== undefined && spec.recovery.id !== status?.recoveryID;
-    if (!isWanted) this.#note('KC9', `${database} is recovered without a spec.recovery`);
+    if (!this.#isRecoveryWanted) this.#note('KC9', `${database} is recovered without a spec.recovery`);
   }
 
   #note(rule: string, what: string): void {

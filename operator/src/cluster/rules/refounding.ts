@@ -1,0 +1,159 @@
+/**
+ * Rules for a catalog that has lost its quorum for good: the cluster is founded again from the data of one node, as in
+ * docs/operations/recovery.md (KC12).
+ *
+ * ```
+ *   all nodes stopped ──> cairn recover shows the loss ──> acceptLoss ──> cairn recover founds ──> other claims deleted
+ *           │                        │                                                                     │
+ *           └────────────────────────┴── spec.recovery removed: nothing has changed ──> nodes started <────┘
+ * ```
+ * The CairnCluster has the stage in an annotation, and the pod that runs the command has its arguments in one. So any
+ * operator continues what another one began.
+ */
+import { CAIRN_CLUSTER, type CairnCluster } from '../../api/index.ts';
+import type { RecoveryRun } from '../../objects/index.ts';
+import { type Action, expectedOf, metadataPatch, wait } from '../actions.ts';
+import { CLAIM, isReady, isTerminating, POD, type Pod, RECOVERY_ANNOTATION, STOPPED, sinceMs } from '../kinds.ts';
+import { wantedOf } from '../wanted.ts';
+import { causeOf, isReleased, isStopped, membersOf, nodesOf, type World } from '../world.ts';
+
+const DATA = 'data-';
+const CODE = /--accept-loss (?<code>[0-9a-f]{8})\b/;
+
+/** Begins: stops all nodes when the voters that may come back are no majority. */
+export function stop(world: World): readonly Action[] | undefined {
+  const { cluster, description } = world;
+  const run = wantedRun(cluster);
+  if (run === undefined || description === undefined || description.isConfirmed) return undefined;
+  const fault = claimFault(run, world);
+  if (fault !== undefined) return fault;
+  const survivor = nodesOf(world).findLast(({ name }) => name === run.survivor);
+  if (survivor?.answers !== true) return wait('RecoveryWaits', `the node of pod ${run.survivor} does not answer`);
+  const voters = nodesOf(world).filter(({ role }) => role === 'voter');
+  const able = voters.filter(({ id, answers }) => answers || mayReturn(id, world));
+  if (2 * able.length <= voters.length) {
+    const expects = expectedOf(membersOf(world).filter(({ node }) => node?.id !== survivor.id));
+    return [{ ...stageOf(cluster, STOPPED), expects }];
+  }
+  const names = able.filter(({ id }) => id !== survivor.id).map(({ id, name }) => `${id} (${name})`);
+  const lost = 'a node is lost when it does not answer and its pod is not ready for repair.afterSeconds';
+  return wait('RecoveryWaits', `the catalog may have a quorum again, with the nodes ${names.join(', ')}: ${lost}`);
+}
+
+/** Continues while all nodes are stopped. */
+export function refound(world: World): readonly Action[] | undefined {
+  const { cluster, pods } = world;
+  if (!isStopped(cluster)) return undefined;
+  const set = wantedOf(world).objects.find(({ kind }) => kind === 'StatefulSet');
+  const run = runIn(cluster.metadata.annotations);
+  const wanted = wantedRun(cluster);
+  // The set has no pods while the stage is recorded, also when other parties have changed it.
+  if (set !== undefined && !world.isApplied(set)) return [{ kind: 'apply', object: set }];
+  const [pod] = pods;
+  if (pod !== undefined && (run !== undefined || wanted !== undefined)) {
+    const { nodeName } = pod.spec ?? {};
+    const remedy =
+      nodeName === undefined ? '' : `; if its Kubernetes node ${nodeName} is lost for good, delete that node`;
+    return wait('Recovering', `pod ${pod.metadata.name} has not ended yet${remedy}`);
+  }
+  return run === undefined ? decide(wanted, world) : finish(run, world);
+}
+
+/** Runs the command as spec.recovery says now, unless it has succeeded. */
+function decide(wanted: RecoveryRun | undefined, world: World): readonly Action[] {
+  const { cluster, claims, recoveryPod: pod } = world;
+  const run = runIn(pod?.metadata.annotations);
+  const end = endOf(pod);
+  // Only a run that accepts the loss succeeds. The data has changed then, so spec.recovery is not asked any more.
+  if (run !== undefined && end?.exitCode === 0) return [stageOf(cluster, JSON.stringify(run))];
+  if (pod !== undefined && JSON.stringify(run) !== JSON.stringify(wanted))
+    return removal(pod, 'spec.recovery has changed');
+  if (wanted === undefined) return [stageOf(cluster, null)];
+  const fault = claimFault(wanted, world);
+  if (fault !== undefined) return fault;
+  if (pod === undefined) {
+    const { metadata, ...object } = world.renderRecovery(wanted);
+    const annotations = { ...metadata.annotations, [RECOVERY_ANNOTATION]: JSON.stringify(wanted) };
+    const names = claims.map(({ metadata: { name } }) => name.slice(DATA.length));
+    const expects = names.map((name) => ({ name, uid: undefined, isReady: false }));
+    return [{ kind: 'refound', object: { ...object, metadata: { ...metadata, annotations } }, expects }];
+  }
+  const { name } = pod.metadata;
+  if (end === undefined) return wait('Recovering', `cairn recover runs in the pod ${name}${causeOf(pod)}`);
+  const code = CODE.exec(end.message)?.groups?.['code'];
+  if (code === undefined) return wait('RecoveryRefused', `${end.message}. Delete the pod ${name} to try again`);
+  const shown = `kubectl logs ${name} shows the data of ${wanted.survivor} and what is lost`;
+  return wait('LossNotAccepted', `${shown}; to continue with it, set spec.recovery.acceptLoss to "${code}"`);
+}
+
+/** The node is the only one of a new cluster. The others join it with empty volumes. */
+function finish({ id, survivor }: RecoveryRun, world: World): readonly Action[] {
+  const { cluster, claims, recoveryPod: pod } = world;
+  const fault = claimFault({ id, survivor }, world);
+  if (fault !== undefined) return fault;
+  const others = claims.filter((claim) => claim.metadata.name !== `${DATA}${survivor}` && !isReleased(claim));
+  const next = others.find((claim) => !isTerminating(claim));
+  const why = `the cluster continues with the data of ${survivor}`;
+  if (next !== undefined) return [{ kind: 'delete', of: CLAIM, object: next, why }];
+  if (pod !== undefined) return removal(pod, why);
+  // The id is in the status before the stage ends, so that it is never carried out again.
+  if (others.length > 0 || cluster.status?.recoveryID !== id) return wait('Recovering', why);
+  return [stageOf(cluster, null)];
+}
+
+/** The run that spec.recovery asks for; undefined when it was carried out. */
+function wantedRun({ spec, status }: CairnCluster): RecoveryRun | undefined {
+  const { recovery } = spec;
+  if (recovery === undefined || recovery.id === status?.recoveryID) return undefined;
+  const { id, survivor, acceptLoss } = recovery;
+  return { id, survivor, acceptLoss };
+}
+
+/** The id of a recovery that has changed the data of its survivor. */
+export function refoundedID({ metadata }: CairnCluster): string | undefined {
+  return runIn(metadata.annotations)?.id;
+}
+
+function runIn(annotations: Readonly<Record<string, string>> | undefined): RecoveryRun | undefined {
+  const text = annotations?.[RECOVERY_ANNOTATION];
+  return text === undefined || text === STOPPED ? undefined : JSON.parse(text);
+}
+
+function stageOf(cluster: CairnCluster, stage: string | null): ReturnType<typeof metadataPatch> {
+  return metadataPatch(CAIRN_CLUSTER, cluster, 'annotations', { [RECOVERY_ANNOTATION]: stage });
+}
+
+function removal(pod: Pod, why: string): readonly Action[] {
+  if (isTerminating(pod)) return wait('Recovering', `the pod ${pod.metadata.name} is being deleted`);
+  return [{ kind: 'delete', of: POD, object: pod, why }];
+}
+
+function claimFault({ survivor }: RecoveryRun, { claims }: World): readonly Action[] | undefined {
+  const claim = claims.find(({ metadata }) => metadata.name === `${DATA}${survivor}`);
+  const isThere = claim?.status?.phase === 'Bound' && !isTerminating(claim) && !isReleased(claim);
+  if (isThere) return undefined;
+  const remedy = 'set spec.recovery.survivor to a pod whose volume has the data';
+  return wait('RecoveryRefused', `the claim ${DATA}${survivor} is lost, is being deleted, or was released: ${remedy}`);
+}
+
+/** Whether the node of a voter that does not answer may do so again: its pod was ready recently. */
+function mayReturn(id: number, world: World): boolean {
+  const { nowMs, cluster } = world;
+  const member = membersOf(world).find(({ node }) => node?.id === id);
+  // Another node has replaced it.
+  if (member === undefined) return false;
+  const { pod } = member;
+  if (pod === undefined || isReady(pod)) return true;
+  const sinceUnreadyMs = sinceMs(pod, 'Ready') ?? Date.parse(pod.metadata.creationTimestamp ?? '');
+  return !(nowMs - sinceUnreadyMs >= cluster.spec.repair.afterSeconds * 1000);
+}
+
+/** The end of the command, with its last line. */
+function endOf(pod: Pod | undefined): { readonly exitCode: number; readonly message: string } | undefined {
+  const { phase, message, containerStatuses = [] } = pod?.status ?? {};
+  const [end] = containerStatuses.flatMap(({ state }) => state?.terminated ?? []);
+  if (end === undefined)
+    return phase === 'Failed' ? { exitCode: -1, message: message ?? 'the pod has failed' } : undefined;
+  const lines = end.message?.trimEnd().split('\n') ?? [];
+  return { exitCode: end.exitCode, message: lines.at(-1) ?? `cairn recover ended with ${end.exitCode}` };
+}

@@ -1,0 +1,56 @@
+/** The pod that runs `cairn recover` on the volume of one node, while the nodes of the cluster are stopped. */
+import type { CairnCluster } from '../api/index.ts';
+import { CONTAINER, DATA_VOLUME, namesOf } from './names.ts';
+import { type ClusterFacts, metadataOf } from './owned.ts';
+import { podTemplate } from './pod.ts';
+
+/** One run of the command, as spec.recovery asks for it. */
+export interface RecoveryRun {
+  readonly id: string;
+  readonly survivor: string;
+  /** Absent: the command only shows what would be lost. */
+  readonly acceptLoss?: string | undefined;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+interface Template {
+  readonly metadata: { readonly annotations?: Readonly<Record<string, string>> };
+  readonly spec: Fields & { readonly containers: readonly Fields[]; readonly volumes: readonly object[] };
+}
+
+/** Fields of a node that serves. */
+const SERVING = new Set(['startupProbe', 'livenessProbe', 'readinessProbe', 'lifecycle', 'ports']);
+
+/** It is the pod of a node, so it runs wherever that can, with another command and without what only a node needs. */
+export function recoveryPodOf(
+  cluster: CairnCluster,
+  facts: Pick<ClusterFacts, 'defaultImage'>,
+  { survivor, acceptLoss }: RecoveryRun,
+): Wanted & Pick<KubeObject, 'apiVersion' | 'kind'> {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a template of pods
+  const { metadata, spec } = podTemplate(cluster, facts) as Template;
+  const found = spec.containers.find(({ name }) => name === CONTAINER) ?? {};
+  const container = Object.fromEntries(Object.entries(found).filter(([field]) => !SERVING.has(field)));
+  const { initContainers: _inits, topologySpreadConstraints: _spread, ...rest } = spec;
+  const data = { name: DATA_VOLUME, persistentVolumeClaim: { claimName: `${DATA_VOLUME}-${survivor}` } };
+  const { annotations } = metadata;
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: metadataOf(cluster, { name: namesOf(cluster).recovery, component: 'recovery', annotations }),
+    spec: {
+      ...rest,
+      restartPolicy: 'Never',
+      volumes: [...spec.volumes, data],
+      containers: [
+        {
+          ...container,
+          command: ['cairn', 'recover', ...(acceptLoss === undefined ? [] : [`--accept-loss=${acceptLoss}`])],
+          // The last lines of the command are in the status of the pod when it refuses.
+          terminationMessagePolicy: 'FallbackToLogsOnError',
+        },
+      ],
+    },
+  };
+}
