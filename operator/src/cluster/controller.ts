@@ -3,7 +3,7 @@ import { CAIRN_CLUSTER, type CairnCluster } from '../api/index.ts';
 import type { SecretsState } from '../certificates/index.ts';
 import { CallError, type ClusterAdmin } from '../client/index.ts';
 import { type Api, applyStatus, type Controller, type EventRecorder, type Outcome, pathOf } from '../kube/index.ts';
-import { namesOf, type RecoveryRun } from '../objects/index.ts';
+import { namesOf, type RecoveryPod, type RecoveryRun } from '../objects/index.ts';
 import { type Action, act, isIrreversible, MANAGER } from './actions.ts';
 import { Applied } from './applied.ts';
 import { type Claim, isReady, type KubeNode, type Pod, type StatefulSet } from './kinds.ts';
@@ -32,7 +32,7 @@ export interface ClusterPorts {
     cluster: CairnCluster,
     facts: { readonly replicas: number; readonly storageSize: string },
   ) => readonly WantedObject[];
-  readonly renderRecovery: (cluster: CairnCluster, run: RecoveryRun) => WantedObject;
+  readonly renderRecovery: (cluster: CairnCluster, run: RecoveryRun) => RecoveryPod;
   readonly secretsOf: (cluster: CairnCluster) => SecretsState;
   readonly events: Pick<EventRecorder, 'record'>;
 }

@@ -21,8 +21,8 @@ export const FINAL_ANNOTATION = 'cairn.dev/final-version';
 /** On a claim: time at which the operator has last enlarged it. */
 export const GROWN_ANNOTATION = 'cairn.dev/grown-at';
 /**
- * On the CairnCluster: the stage of a recovery of its catalog, during which all nodes are stopped. It is STOPPED, or the
- * run of `cairn recover` that has succeeded. On the pod that runs `cairn recover`: that run.
+ * On the CairnCluster: the stage of a recovery of its catalog, during which all nodes are stopped. It is STOPPED, or
+ * the run of `cairn recover` that has succeeded. On the pod that runs `cairn recover`: that run.
  */
 export const RECOVERY_ANNOTATION = 'cairn.dev/recovery';
 export const STOPPED = 'stopped';

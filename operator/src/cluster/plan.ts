@@ -33,7 +33,7 @@ import type { Action } from './actions.ts';
 import { finalize } from './rules/finalize.ts';
 import { deletion, finalizer, install, unwanted } from './rules/objects.ts';
 import { recovery } from './rules/recovery.ts';
-import { refound, stop } from './rules/refounding.ts';
+import { refound, stop, waitToStop } from './rules/refounding.ts';
 import { awaited, lost, mark, orphans } from './rules/repair.ts';
 import { fix, roll, undo } from './rules/roll.ts';
 import { abandonRetirement, reuse, scaleDown } from './rules/scale.ts';
@@ -46,6 +46,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   deletion,
   finalizer,
   refound,
+  stop,
   recovery,
   undo,
   abandonRetirement,
@@ -56,7 +57,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   mark,
   lost,
   orphans,
-  stop,
+  waitToStop,
   scaleDown,
   roll,
   finalize,

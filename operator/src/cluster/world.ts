@@ -7,7 +7,7 @@
 import type { CairnCluster } from '../api/index.ts';
 import type { ClusterDescription, ClusterNode } from '../client/index.ts';
 import type { Kind, KubeObject, Wanted } from '../kube/index.ts';
-import type { RecoveryRun } from '../objects/index.ts';
+import type { RecoveryPod, RecoveryRun } from '../objects/index.ts';
 import {
   type Claim,
   DRAIN_ANNOTATION,
@@ -38,7 +38,7 @@ export interface World {
   /** The desired objects for a number of pods and a size of volumes. Pure. */
   readonly render: (facts: { readonly replicas: number; readonly storageSize: string }) => readonly WantedObject[];
   /** The pod that runs `cairn recover` on the volume of a node. Pure. */
-  readonly renderRecovery: (run: RecoveryRun) => WantedObject;
+  readonly renderRecovery: (run: RecoveryRun) => RecoveryPod;
   /** Whether the object was applied in this form, and was not changed since. */
   readonly isApplied: (object: WantedObject) => boolean;
   readonly owned: readonly OwnedObject[];
@@ -136,7 +136,7 @@ export function hasQuorumWithout(without: Member, world: World): boolean {
   return 2 * counted.length > voters.length;
 }
 
-/** Whether all nodes are stopped for a recovery of the catalog. */
+/** Returns whether all nodes are stopped for a recovery of the catalog. */
 export function isStopped({ metadata }: CairnCluster): boolean {
   return metadata.annotations?.[RECOVERY_ANNOTATION] !== undefined;
 }

@@ -1,7 +1,8 @@
 /** The pod that runs `cairn recover` on the volume of one node, while the nodes of the cluster are stopped. */
 import type { CairnCluster } from '../api/index.ts';
+import type { Wanted } from '../kube/index.ts';
 import { CONTAINER, DATA_VOLUME, namesOf } from './names.ts';
-import { type ClusterFacts, metadataOf } from './owned.ts';
+import { type ClusterFacts, metadataOf, type OwnedObject } from './owned.ts';
 import { podTemplate } from './pod.ts';
 
 /** One run of the command, as spec.recovery asks for it. */
@@ -12,6 +13,12 @@ export interface RecoveryRun {
   readonly acceptLoss?: string | undefined;
 }
 
+export interface RecoveryPod extends Wanted {
+  readonly apiVersion: string;
+  readonly kind: 'Pod';
+  readonly metadata: OwnedObject['metadata'];
+}
+
 type Fields = Readonly<Record<string, unknown>>;
 
 interface Template {
@@ -20,14 +27,14 @@ interface Template {
 }
 
 /** Fields of a node that serves. */
-const SERVING = new Set(['startupProbe', 'livenessProbe', 'readinessProbe', 'lifecycle', 'ports']);
+const SERVING = new Set(['args', 'startupProbe', 'livenessProbe', 'readinessProbe', 'lifecycle', 'ports']);
 
 /** It is the pod of a node, so it runs wherever that can, with another command and without what only a node needs. */
 export function recoveryPodOf(
   cluster: CairnCluster,
   facts: Pick<ClusterFacts, 'defaultImage'>,
   { survivor, acceptLoss }: RecoveryRun,
-): Wanted & Pick<KubeObject, 'apiVersion' | 'kind'> {
+): RecoveryPod {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a template of pods
   const { metadata, spec } = podTemplate(cluster, facts) as Template;
   const found = spec.containers.find(({ name }) => name === CONTAINER) ?? {};

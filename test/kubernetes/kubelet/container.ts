@@ -101,16 +101,16 @@ export class Container {
     this.child = undefined;
     probing.abort();
     const reason = exitCode === 0 ? 'Completed' : 'Error';
-    const message = exitCode === 0 ? undefined : this.#lastWords();
-    const state = { terminated: { exitCode, reason, message, startedAt, finishedAt: new Date(), containerID } };
+    const message = exitCode === 0 ? {} : this.#lastWords();
+    const state = { terminated: { exitCode, reason, ...message, startedAt, finishedAt: new Date(), containerID } };
     this.#report({ ready: false, started: false, state, lastState: state });
     return exitCode;
   }
 
   /** The end of the log, for the status of a container that asks for it. */
-  #lastWords(): string | undefined {
-    if (this.spec.terminationMessagePolicy !== 'FallbackToLogsOnError') return undefined;
-    return readFileSync(this.logPath(0)).subarray(-MESSAGE_BYTES).toString();
+  #lastWords(): { readonly message?: string } {
+    if (this.spec.terminationMessagePolicy !== 'FallbackToLogsOnError') return {};
+    return { message: readFileSync(this.logPath(0)).subarray(-MESSAGE_BYTES).toString() };
   }
 
   /** Probes the container until the signal: reports its readiness, and ends it when the liveness probe fails. */

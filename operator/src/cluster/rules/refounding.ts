@@ -20,8 +20,14 @@ import { causeOf, isReleased, isStopped, membersOf, nodesOf, type World } from '
 const DATA = 'data-';
 const CODE = /--accept-loss (?<code>[0-9a-f]{8})\b/;
 
-/** Begins: stops all nodes when the voters that may come back are no majority. */
+/** Stops all nodes when the voters that may come back are no majority. */
 export function stop(world: World): readonly Action[] | undefined {
+  const actions = waitToStop(world);
+  return actions?.some(({ kind }) => kind === 'wait') === true ? undefined : actions;
+}
+
+/** The same, or the reason why they are not stopped. It comes late: other rules may bring a quorum back. */
+export function waitToStop(world: World): readonly Action[] | undefined {
   const { cluster, description } = world;
   const run = wantedRun(cluster);
   if (run === undefined || description === undefined || description.isConfirmed) return undefined;
@@ -31,7 +37,7 @@ export function stop(world: World): readonly Action[] | undefined {
   if (survivor?.answers !== true) return wait('RecoveryWaits', `the node of pod ${run.survivor} does not answer`);
   const voters = nodesOf(world).filter(({ role }) => role === 'voter');
   const able = voters.filter(({ id, answers }) => answers || mayReturn(id, world));
-  if (2 * able.length <= voters.length) {
+  if (voters.length > 0 && 2 * able.length <= voters.length) {
     const expects = expectedOf(membersOf(world).filter(({ node }) => node?.id !== survivor.id));
     return [{ ...stageOf(cluster, STOPPED), expects }];
   }
@@ -72,11 +78,12 @@ function decide(wanted: RecoveryRun | undefined, world: World): readonly Action[
   const fault = claimFault(wanted, world);
   if (fault !== undefined) return fault;
   if (pod === undefined) {
-    const { metadata, ...object } = world.renderRecovery(wanted);
-    const annotations = { ...metadata.annotations, [RECOVERY_ANNOTATION]: JSON.stringify(wanted) };
+    const rendered = world.renderRecovery(wanted);
+    const annotations = { ...rendered.metadata.annotations, [RECOVERY_ANNOTATION]: JSON.stringify(wanted) };
+    const object = { ...rendered, metadata: { ...rendered.metadata, annotations } };
     const names = claims.map(({ metadata: { name } }) => name.slice(DATA.length));
     const expects = names.map((name) => ({ name, uid: undefined, isReady: false }));
-    return [{ kind: 'refound', object: { ...object, metadata: { ...metadata, annotations } }, expects }];
+    return [{ kind: 'refound', object, expects }];
   }
   const { name } = pod.metadata;
   if (end === undefined) return wait('Recovering', `cairn recover runs in the pod ${name}${causeOf(pod)}`);
@@ -116,7 +123,9 @@ export function refoundedID({ metadata }: CairnCluster): string | undefined {
 
 function runIn(annotations: Readonly<Record<string, string>> | undefined): RecoveryRun | undefined {
   const text = annotations?.[RECOVERY_ANNOTATION];
-  return text === undefined || text === STOPPED ? undefined : JSON.parse(text);
+  if (text === undefined || text === STOPPED) return undefined;
+  const run: RecoveryRun = JSON.parse(text);
+  return run;
 }
 
 function stageOf(cluster: CairnCluster, stage: string | null): ReturnType<typeof metadataPatch> {
@@ -136,7 +145,7 @@ function claimFault({ survivor }: RecoveryRun, { claims }: World): readonly Acti
   return wait('RecoveryRefused', `the claim ${DATA}${survivor} is lost, is being deleted, or was released: ${remedy}`);
 }
 
-/** Whether the node of a voter that does not answer may do so again: its pod was ready recently. */
+/** Returns whether a voter that does not answer may do so again: its pod was ready within repair.afterSeconds. */
 function mayReturn(id: number, world: World): boolean {
   const { nowMs, cluster } = world;
   const member = membersOf(world).find(({ node }) => node?.id === id);

@@ -212,7 +212,7 @@ export class Run {
       renderRecovery: (_cluster, { survivor, acceptLoss }) => ({
         apiVersion: 'v1',
         kind: 'Pod',
-        metadata: { name: RECOVERY, namespace: NAMESPACE, labels: {}, annotations: {} },
+        metadata: { name: RECOVERY, namespace: NAMESPACE, labels: {}, annotations: {}, ownerReferences: [] },
         spec: { survivor, acceptLoss },
       }),
       secretsOf: () => ({ tls: ['True', 'Disabled', ''] }),

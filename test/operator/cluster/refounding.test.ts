@@ -1,0 +1,197 @@
+// Goal: a catalog that has lost its quorum for good is recovered as spec.recovery accepts it, and step by step. Method:
+// as in plan.test.ts, with worlds of each stage.
+import { beforeAll, expect, it } from 'vitest';
+import type { World } from '../../../operator/src/cluster/index.ts';
+import {
+  AGO,
+  applied,
+  type Change,
+  deleted,
+  draining,
+  type Example,
+  planned,
+  recovered,
+  released,
+  silent,
+  unanswered,
+  unapplied,
+  unconfirmed,
+  unreadySince,
+  withClaim,
+  withEach,
+  withFields,
+  withReplicas,
+  withSpec,
+  withStatus,
+  worldOfThree,
+} from './worlds.ts';
+
+const lostMajority: Change[] = [
+  ...[2, 3].map(silent),
+  ...['shop-1', 'shop-2'].map((name) => unreadySince(name, AGO)),
+  unconfirmed,
+];
+const accepted = withSpec({ recovery: { acceptLoss: '0a1b2c3d' } });
+const withStage = (stage: string | null): Change =>
+  withFields({ cluster: { metadata: { annotations: { 'cairn.dev/recovery': stage } } } });
+const running: Change[] = [recovered, withStage('stopped'), applied];
+const stopped: Change[] = [...running, unanswered, withFields({ pods: [] })];
+const RUN = JSON.stringify({ id: 'one', survivor: 'shop-0' });
+const ACCEPTED = JSON.stringify({ id: 'one', survivor: 'shop-0', acceptLoss: '0a1b2c3d' });
+const SHOWN = 'cairn recover: nothing was changed. To continue: cairn recover --accept-loss 0a1b2c3d';
+/** The pod that runs `cairn recover`, which has ended when there is an exit code. */
+const withRun = (run: string, exitCode?: number, message = ''): Change => {
+  const metadata = { name: 'shop-recovery', annotations: { 'cairn.dev/recovery': run } };
+  const terminated = { exitCode, message: `NODE  NAME\n${message}\n` };
+  const state = exitCode === undefined ? { waiting: { reason: 'ImagePullBackOff' } } : { terminated };
+  return withFields({ recoveryPod: { metadata, status: { containerStatuses: [{ state }] } } });
+};
+const refounded: Change[] = [...stopped, accepted, withStage(ACCEPTED)];
+const withClaims =
+  (...names: readonly string[]): Change =>
+  (world) => ({ ...world, claims: world.claims.filter(({ metadata }) => names.includes(metadata.name)) });
+
+const EXAMPLES: readonly Example[] = [
+  [
+    'a lost catalog',
+    [recovered, ...lostMajority],
+    /^patch shop .*"cairn.dev.recovery":"stopped".* !shop-1 !shop-2$/,
+    'NoCatalogLeader',
+  ],
+  [
+    'a lost catalog, an object that is not applied, a drain',
+    [recovered, ...lostMajority, ...unapplied.slice(1), ...draining],
+    /^patch shop .*"stopped"/,
+  ],
+  [
+    'a lost catalog, a silent survivor, no StatefulSet',
+    [recovered, ...lostMajority, silent(1), ...unapplied],
+    /^apply /,
+  ],
+  ['a lost catalog, no spec.recovery', lostMajority, /^$/],
+  ['a lost catalog, an id that was carried out', [recovered, ...lostMajority, withStatus({ recoveryID: 'one' })], /^$/],
+  ['a lost catalog, an answer of its leader', [recovered, ...lostMajority.slice(0, -1)], /^$/],
+  ['a lost catalog, no answer', [recovered, ...lostMajority, unanswered], /^$/],
+  ['a lost catalog, a silent survivor', [recovered, ...lostMajority, silent(1)], /^wait .*shop-0 does not answer$/],
+  [
+    'a lost catalog, a survivor without a claim',
+    [recovered, ...lostMajority, withClaims('data-shop-1')],
+    /^wait the claim data-shop-0 is lost.*spec.recovery.survivor/,
+    'RecoveryRefused',
+  ],
+  [
+    'a lost catalog, a survivor whose volume is lost',
+    [recovered, ...lostMajority, withEach('claims', 'shop-0', { status: { phase: 'Lost' } })],
+    /^wait the claim data-shop-0 is lost/,
+  ],
+  [
+    'a lost catalog, a survivor whose claim is deleted',
+    [recovered, ...lostMajority, withClaim('shop-0', { deletionTimestamp: AGO })],
+    /^wait the claim data-shop-0 is lost/,
+  ],
+  [
+    'a lost catalog, a voter that was ready a moment ago',
+    [
+      recovered,
+      ...lostMajority,
+      (world) => unreadySince('shop-2', new Date(world.nowMs - 59_000).toISOString())(world),
+    ],
+    /^wait .*quorum again, with the nodes 3 \(shop-2\)/,
+    'RecoveryWaits',
+  ],
+  ['a lost catalog, a voter whose pod is ready', [recovered, ...[2, 3].map(silent), unconfirmed], /^wait .*2 .*, 3 /],
+  ['nodes to stop', [recovered, withStage('stopped')], /^apply .*"replicas":0/, 'Recovering'],
+  [
+    'nodes that stop',
+    running,
+    /^wait pod shop-0 has not ended yet; if its Kubernetes node node-\d is lost for good, delete that node$/,
+  ],
+  ['stopped nodes', stopped, /^refound {"survivor":"shop-0"} !shop-0 !shop-1 !shop-2$/, 'Recovering'],
+  ['stopped nodes, another operator', [...stopped, ...unapplied], /^apply .*"replicas":0/],
+  ['stopped nodes, no claim', [...stopped, withClaims()], /^wait the claim data-shop-0 is lost/, 'RecoveryRefused'],
+  ['a run that has begun', [...stopped, withRun(RUN)], /^wait .*in the pod shop-recovery: ImagePullBackOff$/],
+  ['a run that shows the loss', [...stopped, withRun(RUN, 1, SHOWN)], /^wait .*"0a1b2c3d"$/, 'LossNotAccepted'],
+  [
+    'a run that is refused',
+    [...stopped, withRun(RUN, 1, 'cairn recover: a table is damaged')],
+    /^wait cairn recover: a table is damaged. Delete the pod shop-recovery to try again$/,
+    'RecoveryRefused',
+  ],
+  ['a loss that is accepted', [...stopped, accepted, withRun(RUN, 1, SHOWN)], /^delete Pod shop-recovery: /],
+  ['a loss that is accepted, no pod', [...stopped, accepted], /^refound .*"acceptLoss":"0a1b2c3d"} !shop-0 !shop-1/],
+  [
+    'another survivor',
+    [...stopped, withRun(RUN, 1, SHOWN), withSpec({ recovery: { survivor: 'shop-1' } })],
+    /^delete P/,
+  ],
+  ['another loss', [...stopped, accepted, withRun(ACCEPTED, 1, SHOWN)], /^wait .*"0a1b2c3d"$/, 'LossNotAccepted'],
+  [
+    'a run that has succeeded',
+    [...stopped, accepted, withRun(ACCEPTED, 0)],
+    /^patch shop .*survivor.*shop-0.*acceptLoss/,
+  ],
+  [
+    'a run that has succeeded, no spec.recovery',
+    [...stopped, withRun(ACCEPTED, 0), withSpec({ recovery: null })],
+    /^patch shop .*survivor.*shop-0.*acceptLoss/,
+  ],
+  [
+    'no spec.recovery any more, a run',
+    [...stopped, withRun(RUN), withSpec({ recovery: null })],
+    /^delete Pod shop-rec/,
+  ],
+  ['no spec.recovery any more', [...stopped, withSpec({ recovery: null })], /^patch shop .*recovery":null/],
+  ['no spec.recovery any more, pods', [...running, withSpec({ recovery: null })], /^patch shop .*recovery":null/],
+  ['a cluster that was founded again', refounded, /^delete \w+Claim data-shop-1: /],
+  [
+    'a cluster that was founded again, no spec.recovery',
+    [...refounded, withSpec({ recovery: null })],
+    /^delete \w+Claim data-shop-1: /,
+  ],
+  [
+    'a cluster that was founded again, pods',
+    [...running, accepted, withStage(ACCEPTED)],
+    /^wait pod shop-0 has not ended/,
+  ],
+  [
+    'a cluster that was founded again, no claim',
+    [...refounded, withClaims('data-shop-1')],
+    /^wait the claim data-shop-0/,
+  ],
+  [
+    'a cluster that was founded again, released claims',
+    [...refounded, withClaims('data-shop-0', 'data-shop-2'), released, withRun(ACCEPTED, 0)],
+    /^delete Pod shop-recovery: /,
+  ],
+  ['a cluster that was founded again, its id not in the status', [...refounded, withClaims('data-shop-0')], /^wait /],
+  [
+    'a cluster that was founded again, its id in the status',
+    [...refounded, withClaims('data-shop-0'), withStatus({ recoveryID: 'one' })],
+    /^patch shop .*recovery":null/,
+  ],
+  [
+    'a survivor above the number of nodes',
+    [
+      ...unapplied.slice(1),
+      withFields({ set: { spec: { replicas: 0 } }, pods: [], description: null }),
+      withClaims('data-shop-2'),
+      withReplicas(1),
+    ],
+    /^apply .*"replicas":3/,
+  ],
+  ['a deletion, a run', [deleted, withFields({ set: null, pods: [] }), withRun(RUN)], /^delete Pod shop-recovery: /],
+];
+
+let world: World;
+beforeAll(async () => {
+  world = await worldOfThree();
+});
+
+it.each(EXAMPLES.map(([name, ...rest]) => [name, rest] as const))(
+  '%s: the plan (KC12)',
+  (_name, [changes, expected, ...reasons]) => {
+    const [actions, found] = planned(world, changes);
+    expect(actions).toMatch(expected);
+    expect(found).toEqual(expect.arrayContaining(reasons));
+  },
+);
