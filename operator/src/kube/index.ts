@@ -18,6 +18,7 @@ export { type Condition, conditionsOf } from './conditions.ts';
 export { type Controller, ControllerLoop, type Outcome, type Pass, type Source, sourceOf } from './controller.ts';
 export { EventRecorder, type EventText } from './events.ts';
 export { type Handlers, Informer, type InformerOptions } from './informer.ts';
+export { parseJson } from './json.ts';
 export { Elector, type Lease, type Term } from './lease.ts';
 export {
   defined,

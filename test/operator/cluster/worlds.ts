@@ -51,15 +51,15 @@ export const marked =
   };
 
 export const draining: Change[] = [marked('shop-0', 1_000), withNode(1, { isDraining: true })];
-export const unanswered = withFields({ description: null });
-export const unconfirmed = withFields({ description: { isConfirmed: false } });
+export const unanswered: Change = withFields({ description: null });
+export const unconfirmed: Change = withFields({ description: { isConfirmed: false } });
 export const unreadySince = (name: string, since: string): Change =>
   withEach('pods', name, { status: { conditions: [{ type: 'Ready', status: 'False', lastTransitionTime: since }] } });
 export const applied: Change = (world) => ({ ...world, isApplied: () => true });
 export const unapplied: Change[] = [withFields({ set: null }), (world) => ({ ...world, isApplied: () => false })];
-export const released = withClaim('shop-2', { labels: { 'cairn.dev/released': '3' } });
-export const recovered = withSpec({ recovery: { id: 'one', survivor: 'shop-0', acknowledgeDataLoss: true } });
-export const deleted = withFields({
+export const released: Change = withClaim('shop-2', { labels: { 'cairn.dev/released': '3' } });
+export const recovered: Change = withSpec({ recovery: { id: 'one', survivor: 'shop-0', acknowledgeDataLoss: true } });
+export const deleted: Change = withFields({
   cluster: {
     metadata: { deletionTimestamp: AGO, finalizers: ['cairn.dev/volumes', 'example.com/audit'] },
     spec: { reclaimPolicy: 'Delete' },

@@ -11,6 +11,7 @@
  * operator continues what another one began.
  */
 import { CAIRN_CLUSTER, type CairnCluster } from '../../api/index.ts';
+import { parseJson } from '../../kube/index.ts';
 import type { RecoveryRun } from '../../objects/index.ts';
 import { type Action, expectedOf, metadataPatch, wait } from '../actions.ts';
 import { CLAIM, isReady, isTerminating, POD, type Pod, RECOVERY_ANNOTATION, STOPPED, sinceMs } from '../kinds.ts';
@@ -123,9 +124,7 @@ export function refoundedID({ metadata }: CairnCluster): string | undefined {
 
 function runIn(annotations: Readonly<Record<string, string>> | undefined): RecoveryRun | undefined {
   const text = annotations?.[RECOVERY_ANNOTATION];
-  if (text === undefined || text === STOPPED) return undefined;
-  const run: RecoveryRun = JSON.parse(text);
-  return run;
+  return text === undefined || text === STOPPED ? undefined : parseJson<RecoveryRun>(text);
 }
 
 function stageOf(cluster: CairnCluster, stage: string | null): ReturnType<typeof metadataPatch> {
