@@ -3,7 +3,7 @@
 // Kubernetes.
 import { status as codes, Metadata } from '@grpc/grpc-js';
 import { expect, it } from 'vitest';
-import type { CairnCluster } from '../../../operator/src/api/index.ts';
+import { CAIRN_CLUSTER, type CairnCluster } from '../../../operator/src/api/index.ts';
 import { CallError } from '../../../operator/src/client/index.ts';
 import { ClusterInformers, type ClusterPorts, clusterController } from '../../../operator/src/cluster/index.ts';
 import { KUBE_NODE, POD } from '../../../operator/src/cluster/kinds.ts';
@@ -245,4 +245,30 @@ it.each([
   expect(failure).toContain(fault);
   const pods = store.list(pathOf(POD)).map((pod) => pod.metadata.name);
   expect(pods.includes('shop-recovery')).toBe(fault === 'none');
+});
+
+it('all nodes are stopped only while the spec and their pods are as observed (KC10, KC12)', async () => {
+  const runtime = new ManualRuntime();
+  const server = new MemoryApi(runtime);
+  const { store } = server;
+  store.create(SHOP, { spec: {} }, 'user');
+  const { name, uid } = makePod(store, FIRST).metadata;
+  const controller = controllerOf(new Api(server, runtime), {} as ClusterPorts['objects']);
+  const stop = async (isReady: boolean, cluster: CairnCluster): Promise<unknown> => {
+    const body = { metadata: { annotations: { 'cairn.dev/recovery': 'stopped' } } };
+    const action = {
+      kind: 'patch',
+      of: CAIRN_CLUSTER,
+      object: cluster,
+      body,
+      expects: [{ name, uid, isReady }],
+    } as const;
+    return controller.act({ action, admin: undefined, cluster }, new AbortController().signal);
+  };
+  const cluster = store.get(SHOP) as unknown as CairnCluster;
+  await expect(stop(false, cluster)).rejects.toThrow('pod shop-0 has changed');
+  store.merge(SHOP, { spec: { replicas: 5 } }, 'user');
+  await expect(stop(true, cluster)).rejects.toThrow('the CairnCluster has changed');
+  await stop(true, store.get(SHOP) as unknown as CairnCluster);
+  expect(store.get(SHOP).metadata['annotations']).toEqual({ 'cairn.dev/recovery': 'stopped' });
 });
