@@ -111,7 +111,7 @@ export function readMessage(reader: ProtoReader): Uint8Array {
   return reader.bytes.subarray(start, reader.at);
 }
 
-function readText(reader: ProtoReader, field: string, faults: Faults): string {
+export function readText(reader: ProtoReader, field: string, faults: Faults): string {
   const start = reader.lengthDelimited();
   const text = decodeUtf8(reader.bytes, start, reader.at);
   if (text === undefined) faults.add(field, 'must be well-formed UTF-8', foundBytes(reader.bytes, start, reader.at));
@@ -119,7 +119,7 @@ function readText(reader: ProtoReader, field: string, faults: Faults): string {
 }
 
 /** @throws DatabaseError invalid_argument: the bytes are not a sequence of fields, or thousands of them */
-function walkFields(
+export function walkFields(
   bytes: Uint8Array,
   type: string,
   take: (reader: ProtoReader, tag: number) => void,

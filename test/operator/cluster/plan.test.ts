@@ -244,7 +244,8 @@ const EXAMPLES: readonly Example[] = [
     /^patch shop .*\["cairn.dev.volumes"\],"resourceVersion":"\d+"/,
   ],
   ['a deletion', [deleted], /^delete StatefulSet shop/],
-  ['a deletion, no StatefulSet', [deleted, withFields({ set: null })], /^wait/],
+  ['a deletion, no StatefulSet', [deleted, withFields({ set: null })], /^delete Pod shop-0/],
+  ['a deletion, pods that end', [deleted, withFields({ set: null }), terminating('')], /^wait/],
   ['a deletion, no pods', [deleted, withFields({ set: null, pods: [] })], /^delete \w+Claim data-shop-0/],
   [
     'a deletion, no volumes',

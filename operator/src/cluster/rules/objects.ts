@@ -14,9 +14,11 @@ export function deletion(world: World): readonly Action[] | undefined {
   if (cluster.spec.reclaimPolicy === 'Retain') return [finalizers(world, false)];
   const why = 'the CairnCluster is deleted';
   if (set !== undefined && !isTerminating(set)) return [{ kind: 'delete', of: STATEFUL_SET, object: set, why }];
-  if (set !== undefined || pods.length > 0) return going;
-  if (recoveryPod !== undefined && !isTerminating(recoveryPod))
-    return [{ kind: 'delete', of: POD, object: recoveryPod, why }];
+  if (set !== undefined) return going;
+  // Pods have no owner when the StatefulSet was deleted under them.
+  const pod = [...pods, recoveryPod].find((each) => each !== undefined && !isTerminating(each));
+  if (pod !== undefined) return [{ kind: 'delete', of: POD, object: pod, why }];
+  if (pods.length > 0) return going;
   const claim = claims.find((each) => !isTerminating(each));
   if (claim !== undefined) return [{ kind: 'delete', of: CLAIM, object: claim, why }];
   return claims.length > 0 ? going : [finalizers(world, false)];
@@ -28,10 +30,15 @@ export function finalizer(world: World): readonly Action[] | undefined {
   return hasFinalizer(world) === isWanted ? undefined : [finalizers(world, isWanted)];
 }
 
-/** Applies what differs, in the order in which pods need it. An object that is being deleted is created again later. */
+/** Applies the objects that differ, in the order in which pods need them. */
 export function install(world: World): readonly Action[] | undefined {
+  return changesOf(wantedOf(world).objects, world);
+}
+
+/** Applies those objects that differ. An object that is being deleted is created again later. */
+export function changesOf(wanted: readonly WantedObject[], world: World): readonly Action[] {
   const found = new Map(world.owned.map((object) => [keyOf(object), object]));
-  return wantedOf(world).objects.flatMap((object): readonly Action[] => {
+  return wanted.flatMap((object): readonly Action[] => {
     const live = found.get(keyOf(object));
     if (world.isApplied(object) || (live !== undefined && isTerminating(live))) return [];
     return [{ kind: 'apply', object, uid: live?.metadata.uid }];

@@ -17,6 +17,7 @@ import { type Action, expectedOf, metadataPatch, wait } from '../actions.ts';
 import { CLAIM, isReady, isTerminating, POD, type Pod, RECOVERY_ANNOTATION, STOPPED, sinceMs } from '../kinds.ts';
 import { wantedOf } from '../wanted.ts';
 import { causeOf, isReleased, isStopped, membersOf, nodesOf, type World } from '../world.ts';
+import { changesOf } from './objects.ts';
 
 const DATA = 'data-';
 const CODE = /--accept-loss (?<code>[0-9a-f]{8})\b/;
@@ -51,11 +52,12 @@ export function waitToStop(world: World): readonly Action[] | undefined {
 export function refound(world: World): readonly Action[] | undefined {
   const { cluster, pods } = world;
   if (!isStopped(cluster)) return undefined;
-  const set = wantedOf(world).objects.find(({ kind }) => kind === 'StatefulSet');
   const run = runIn(cluster.metadata.annotations);
   const wanted = wantedRun(cluster);
   // The set has no pods while the stage is recorded, also when other parties have changed it.
-  if (set !== undefined && !world.isApplied(set)) return [{ kind: 'apply', object: set }];
+  const sets = wantedOf(world).objects.filter(({ kind }) => kind === 'StatefulSet');
+  const changes = changesOf(sets, world);
+  if (changes.length > 0) return changes;
   const [pod] = pods;
   if (pod !== undefined && (run !== undefined || wanted !== undefined)) {
     const { nodeName } = pod.spec ?? {};
