@@ -120,8 +120,8 @@ function isValueCanonical(bytes: Uint8Array, from: number, to: number): boolean 
   return reader.done && !reader.failed && !reader.overlong;
 }
 
-/** The instant of the time text, if the layout has a valid one. */
-export function timeTextInstant(bytes: Uint8Array, layout: EventSpans): Instant | undefined {
-  const text = decodeUtf8(bytes, layout.timeTextStart, layout.timeTextEnd);
+/** The instant of the time text, if the spans have a valid one. */
+export function timeTextInstant(bytes: Uint8Array, spans: EventSpans): Instant | undefined {
+  const text = decodeUtf8(bytes, spans.timeTextStart, spans.timeTextEnd);
   return text === undefined ? undefined : parseInstant(text);
 }
