@@ -1,5 +1,5 @@
 // Goal: a catalog that has lost its quorum for good is recovered as spec.recovery accepts it, and step by step. Method:
-// as in plan.test.ts, with worlds of each stage.
+// plans of example worlds of each stage, like those in plan.test.ts.
 import { beforeAll, expect, it } from 'vitest';
 import type { World } from '../../../operator/src/cluster/index.ts';
 import {
