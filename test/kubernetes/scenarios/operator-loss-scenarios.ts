@@ -29,6 +29,10 @@ async function loseMajority({ cluster, clients, step }: ScenarioRun): Promise<vo
   const [kept, ...lost] = await Promise.all([survivor, ...others].map((pod) => claimOf(cluster, pod)));
   await cluster.kubectl('delete', 'pvc', ...others.map((pod) => `data-${pod}`), '--wait=false');
   await cluster.kubectl('delete', 'pod', ...others, '--wait=false', '--grace-period=1');
+  // An id that is set while nothing is lost counts as carried out.
+  await step('until the loss is noticed', () =>
+    eventually('no quorum', async () => (await conditionOf(cluster, 'QuorumHealthy')).status === 'False'),
+  );
   const recovery = { id: ID, survivor, acknowledgeDataLoss: true };
   await changeCluster(cluster, { recovery });
   let acceptLoss = '';
@@ -36,7 +40,7 @@ async function loseMajority({ cluster, clients, step }: ScenarioRun): Promise<vo
     eventually(
       'the code of the loss',
       async () => {
-        const { message } = await progressOf(cluster);
+        const { message } = await conditionOf(cluster, 'Progressing');
         acceptLoss = /acceptLoss to "(\w+)"/.exec(message)?.[1] ?? '';
         if (acceptLoss === '') throw new Error(message);
         return true;
@@ -66,7 +70,10 @@ async function claimOf({ api }: Cluster, pod: string): Promise<string> {
   return metadata.uid;
 }
 
-async function progressOf({ api }: Cluster): Promise<{ readonly message: string }> {
+async function conditionOf(
+  { api }: Cluster,
+  wanted: string,
+): Promise<{ readonly status: string; readonly message: string }> {
   const { status } = await api.get<CairnCluster>(pathOf(CAIRN_CLUSTER, { namespace: 'default', name: NAME }));
-  return status?.conditions?.find(({ type }) => type === 'Progressing') ?? { message: 'no condition' };
+  return status?.conditions?.find(({ type }) => type === wanted) ?? { status: 'Unknown', message: 'no condition' };
 }
