@@ -41,12 +41,17 @@ export interface CoreData {
 
 /** A call without an answer. */
 interface Pending {
+  /** Called before the next message of the thread, or its end, is handled: both may have arrived with the answer. */
+  readonly onAnswered?: (() => void) | undefined;
   resolve(answer: unknown): void;
   reject(failure: Error): void;
 }
 
+/** The thread, as far as this side uses it. */
+export type CoreWorker = Pick<Worker, 'on' | 'postMessage' | 'terminate'>;
+
 export class CoreThread implements CoreLink {
-  readonly #worker: Worker;
+  readonly #worker: CoreWorker;
   readonly #listeners: CoreThreadListeners;
   readonly #exited: Promise<void>;
   readonly #alone = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
@@ -61,7 +66,7 @@ export class CoreThread implements CoreLink {
   #isEnded = false;
   #failure: Error | undefined;
 
-  private constructor(worker: Worker, listeners: CoreThreadListeners) {
+  constructor(worker: CoreWorker, listeners: CoreThreadListeners) {
     this.#worker = worker;
     this.#listeners = listeners;
     worker.on('message', (message: FromCore) => this.#take(message));
@@ -104,10 +109,10 @@ export class CoreThread implements CoreLink {
   }
 
   /** Recovers the node. Rejects with the reason when it refuses to start. */
-  async open(order: Omit<CoreOrder, 'alone'>): Promise<Opened> {
-    const opened = await this.#call('open', { ...order, alone: this.#alone.buffer });
-    this.#isOpen = true;
-    return opened;
+  open(order: Omit<CoreOrder, 'alone'>): Promise<Opened> {
+    return this.#call('open', { ...order, alone: this.#alone.buffer }, () => {
+      this.#isOpen = true;
+    });
   }
 
   /** Ends a thread that has not opened the node, or could not. */
@@ -150,18 +155,20 @@ export class CoreThread implements CoreLink {
   }
 
   async drain(): Promise<void> {
-    await this.#call('drain', undefined);
-    this.#isEnded = true;
+    await this.#call('drain', undefined, () => {
+      this.#isEnded = true;
+    });
     await this.#exited;
   }
 
   #call<Name extends keyof CoreCalls>(
     name: Name,
     argument: CoreCalls[Name]['argument'],
+    onAnswered?: () => void,
   ): Promise<CoreCalls[Name]['answer']> {
     const { promise, resolve, reject } = Promise.withResolvers<CoreCalls[Name]['answer']>();
     if (this.#failure !== undefined) reject(this.#failure);
-    else this.#post({ kind: 'call', id: this.#calls.add({ resolve, reject }), name, argument });
+    else this.#post({ kind: 'call', id: this.#calls.add({ resolve, reject, onAnswered }), name, argument });
     return promise;
   }
 
@@ -169,7 +176,7 @@ export class CoreThread implements CoreLink {
     if (message instanceof Float64Array || message.kind === 'report') return this.#onReport(unpackReport(message));
     switch (message.kind) {
       case 'answered':
-        return this.#calls.remove(message.id)?.resolve(message.answer);
+        return this.#answered(message.id, message.answer);
       case 'waiting':
         return this.#onWaiting(message.why);
       case 'telemetry':
@@ -185,6 +192,12 @@ export class CoreThread implements CoreLink {
       default:
         return unreachable(message);
     }
+  }
+
+  #answered(id: number, answer: unknown): void {
+    const call = this.#calls.remove(id);
+    call?.onAnswered?.();
+    call?.resolve(answer);
   }
 
   #post(message: ToCore, transfers: readonly ArrayBuffer[] = []): void {
