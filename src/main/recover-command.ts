@@ -110,14 +110,18 @@ async function carryOut(
   if (inTheWay !== undefined) return refused(inTheWay);
   const code = acceptanceOf(survey);
   if (acceptLoss !== code) {
-    out(isJson ? jsonOf({ ...survey, acceptLoss: code }) : renderSurvey(survey));
     const why =
       acceptLoss === undefined
         ? 'nothing was changed'
         : `nothing was changed: ${acceptLoss} is not the code of the current data`;
-    return refused(
-      `${why}. To continue with the data of this node: cairn recover --data-dir ${directory} --accept-loss ${code}`,
-    );
+    const how = `${why}. To continue with the data of this node: cairn recover --data-dir ${directory} --accept-loss ${code}`;
+    if (isJson) {
+      out(jsonOf({ ...survey, acceptLoss: code }));
+      return refused(how);
+    }
+    // Where the log of a container has both streams, their order is lost. The code must be its last line.
+    out(`${renderSurvey(survey)}\ncairn recover: ${how}\n`);
+    return EXIT_REFUSED;
   }
   const done = await refound(node, { nowMs: wallClock.nowMs(), random: nativeRandom });
   out(isJson ? jsonOf(done) : renderRefounded(done, survey));

@@ -64,9 +64,9 @@ it('a cluster that has lost two of three nodes continues with the third after a 
   expect(asked.code).toBe(1);
   expect(asked.out).toContain(`revision ${COUNT} of`);
   expect(asked.out).toContain(`chain hash ${before?.chainHash}`);
-  const code = /--accept-loss ([0-9a-f]{8})$/m.exec(asked.err)?.[1] ?? '';
+  const code = /--accept-loss ([0-9a-f]{8})$/m.exec(asked.out)?.[1] ?? '';
   const refused = await recover(leftDir, '--accept-loss=00000000');
-  expect(refused.err).toContain('00000000 is not the code of the current data');
+  expect(refused.out).toContain('00000000 is not the code of the current data');
   const done = await recover(leftDir, `--accept-loss=${code}`);
   expect(done).toMatchObject({ code: 0, err: '' });
   expect(done.out).toMatch(
