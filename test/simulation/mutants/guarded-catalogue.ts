@@ -62,14 +62,6 @@ export const GUARDED_MUTANTS: readonly Mutant[] = [
     run: { cuts: true },
   },
   {
-    name: 'kept-for-members-for-ever',
-    file: 'src/cluster/requests/proposals.ts',
-    find: "    step(group, { kind: 'applied', index, retainedBytesMax: 0 });\n",
-    replace: '    void step;\n',
-    breaks: 'what a leader keeps for members counts against a write for as long as nothing else is written',
-    run: { nodes: 3, lanes: true, definitions: true, times: true, cuts: true, first: [90] },
-  },
-  {
     name: 'lost-copy-taken-for-ended',
     file: 'src/cluster/core/crash-recovery.ts',
     find: '    if (!isMarked(group))',

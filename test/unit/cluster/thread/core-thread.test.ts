@@ -1,5 +1,5 @@
-// Goal: an answer of the core counts before its next message, or its end, even when all arrive at once. Method: a thread
-// that emits them without a pause, as Node does with the messages that are left when a thread ends.
+// Goal: an answer of the core counts before its next message, or its end, even when all arrive at once. Method: a
+// thread that emits them without a pause, as Node does with the messages that are left when a thread ends.
 import { EventEmitter } from 'node:events';
 import { expect, it } from 'vitest';
 import { CoreThread, type CoreWorker } from '../../../../src/cluster/thread/core-thread.ts';
