@@ -29,6 +29,12 @@ export interface Absence {
   readonly isReplaced: boolean;
 }
 
+/** How a node is restarted with a release. */
+interface Restarting {
+  /** The cluster may have a level that the release does not know. */
+  readonly isMistaken?: boolean;
+}
+
 /**
  * Every node is restarted with the next release, one possibly with both; one finalize is too early and one is in time.
  */
@@ -273,23 +279,24 @@ export class Operator {
    */
   async #turnBack(node: SimNode, before: Release, release: Release): Promise<void> {
     // A cluster that did not know of the upgrade does not know of the return either: an old message about the upgrade
-    // may arrive in between and complete the upgrade (seed 92053 with lanes).
+    // may arrive in between and complete the upgrade, which the node then does not know (seeds 92053 with lanes, 216).
     const wasKnown = this.#isKnownToRun(node, release);
-    await this.#restartAs(node, before);
+    const how = { isMistaken: !wasKnown };
+    await this.#restartAs(node, before, how);
     const answer = this.#isKnownToRun(node, before) ? await this.#order({ kind: 'finalize' }) : undefined;
     if (wasKnown && isRaised(answer, release.levels.max)) {
       this.#parts.onBug(`an upgrade is ended while ${node.name} is known to run the release before`);
     }
-    await this.#advance(node, before, release);
+    await this.#advance(node, before, release, how);
   }
 
   /** Starts the next release, or the previous one for a node that lacks the last raise of the level. */
-  async #advance(node: SimNode, before: Release, release: Release): Promise<void> {
+  async #advance(node: SimNode, before: Release, release: Release, how: Restarting = {}): Promise<void> {
     for (;;) {
       const { refusals } = node;
       await this.#restartAs(node, release, { isMistaken: release.levels.min > before.levels.min });
       if (node.refusals === refusals) return;
-      await this.#restartAs(node, before);
+      await this.#restartAs(node, before, how);
       await this.#untilAt(before.levels.max, [node]);
     }
   }
@@ -321,7 +328,7 @@ export class Operator {
     await this.#restartAs(node, right);
   }
 
-  async #restartAs(node: SimNode, release: Release, how: { readonly isMistaken?: boolean } = {}): Promise<void> {
+  async #restartAs(node: SimNode, release: Release, how: Restarting = {}): Promise<void> {
     const { simulator } = this.#parts;
     node.runs(release, how);
     const limitUs = simulator.nowUs + RESTART_US_MAX;
