@@ -166,7 +166,10 @@ export class Clients {
 
   async #faults(): Promise<readonly string[]> {
     try {
-      const finals = await readCopies([DATABASE], this.#servers, this.#servers.length);
+      // The chain of a recovered instance begins with the first one.
+      const roots = new Map(this.#history.recoveries.map(({ databaseId, before }) => [databaseId, before]));
+      const copies = await readCopies([DATABASE], this.#servers, this.#servers.length);
+      const finals = copies.map((copy) => ({ ...copy, rootId: roots.get(copy.databaseId) }));
       return checkAll(new Evidence(this.#history, finals)).faults;
     } catch (error) {
       return [String(error)];
