@@ -5,6 +5,9 @@
  * do it otherwise. There are no transactions, no merge operators, no column families.
  */
 
+import type { GroupId } from '#base';
+import type { HistoryAppend, HistoryReader } from './history.ts';
+
 /** One row. Both arrays belong to the store: read them, keep them, never write into them (K5). */
 export interface KvRow {
   readonly key: Uint8Array;
@@ -40,6 +43,8 @@ export interface KvRange {
 }
 
 export interface KvReader {
+  /** The histories of the same store (history.ts). They include every batch whose promise has resolved. */
+  readonly history: HistoryReader;
   /** The value of a key, or undefined. Sees every write whose promise has resolved (K4). */
   get(key: Uint8Array): Uint8Array | undefined;
   range(options: KvRangeOptions): KvRange;
@@ -56,6 +61,8 @@ export interface KvBatch {
   /** Takes copies: both arrays may be reused at once (K5). */
   put(key: Uint8Array, value: Uint8Array): void;
   del(key: Uint8Array): void;
+  /** Once for a group at most. A history has the records before any reader sees a row of the batch. */
+  append(group: GroupId, records: HistoryAppend): void;
   /** Bytes of the keys and values so far. */
   readonly byteLength: number;
   /** Operations so far. */
@@ -77,12 +84,18 @@ export interface KvStore extends KvReader {
   approximateSize(gte: Uint8Array, lt: Uint8Array): Promise<number>;
   /** Reclaims the space of deleted and overwritten rows. Changes no row. */
   compact(gte: Uint8Array, lt: Uint8Array): Promise<void>;
+  /** Removes what a history has from the position on; at 0 the history itself. */
+  cutHistory(group: GroupId, position: number): Promise<void>;
+  /** Makes the history of `to` that of `from`, whatever it was before. Nothing else may use `to` meanwhile. */
+  copyHistory(from: GroupId, to: GroupId): Promise<void>;
+  /** Bytes of files that hold the history. */
+  historySize(group: GroupId): Promise<number>;
   /** Every range must be closed and every write awaited before. */
   close(): Promise<void>;
 }
 
 /** The part of a store that changes rows. */
-export type KvWriter = Pick<KvStore, 'batch' | 'write' | 'clear'>;
+export type KvWriter = Pick<KvStore, 'batch' | 'write' | 'clear' | 'cutHistory'>;
 
 /** Value of `chunkBytes` when a range sets none. */
 export const CHUNK_BYTES_DEFAULT: number = 64 * 1024;

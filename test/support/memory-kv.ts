@@ -2,8 +2,18 @@
 //
 // Rows are in one sorted immutable array: a write merges its batch into a new array, and a range keeps the array of its
 // creation (K3). Nothing survives `close`, and `sync` has no effect.
-import { assert, compareBytes } from '#base';
-import { CHUNK_BYTES_DEFAULT, type KvBatch, type KvRange, type KvRangeOptions, type KvRow, type KvStore } from '#kv';
+import { assert, compareBytes, type GroupId } from '#base';
+import {
+  CHUNK_BYTES_DEFAULT,
+  type HistoryAppend,
+  type HistoryReader,
+  type KvBatch,
+  type KvRange,
+  type KvRangeOptions,
+  type KvRow,
+  type KvStore,
+} from '#kv';
+import { MemoryHistories } from './memory-histories.ts';
 
 const NO_BYTES: Uint8Array = new Uint8Array(0);
 
@@ -18,8 +28,14 @@ export function memoryKv(): KvStore {
 }
 
 class MemoryKv implements KvStore {
+  readonly #histories = new MemoryHistories();
   #rows: readonly KvRow[] = [];
   #open = true;
+
+  get history(): HistoryReader {
+    this.#assertOpen();
+    return this.#histories;
+  }
 
   get(key: Uint8Array): Uint8Array | undefined {
     this.#assertOpen();
@@ -44,7 +60,9 @@ class MemoryKv implements KvStore {
   write(batch: KvBatch): Promise<void> {
     this.#assertOpen();
     assert(batch instanceof MemoryBatch, 'A batch is written by the store that made it');
-    this.#rows = merged(this.#rows, batch.take());
+    const { operations, appends } = batch.take();
+    for (const [group, records] of appends) this.#histories.append(group, records);
+    this.#rows = merged(this.#rows, operations);
     return Promise.resolve();
   }
 
@@ -66,9 +84,27 @@ class MemoryKv implements KvStore {
     return Promise.resolve();
   }
 
+  cutHistory(group: GroupId, position: number): Promise<void> {
+    this.#assertOpen();
+    this.#histories.cut(group, position);
+    return Promise.resolve();
+  }
+
+  copyHistory(from: GroupId, to: GroupId): Promise<void> {
+    this.#assertOpen();
+    this.#histories.copy(from, to);
+    return Promise.resolve();
+  }
+
+  historySize(group: GroupId): Promise<number> {
+    this.#assertOpen();
+    return Promise.resolve(this.#histories.size(group));
+  }
+
   close(): Promise<void> {
     this.#open = false;
     this.#rows = [];
+    this.#histories.clear();
     return Promise.resolve();
   }
 
@@ -78,6 +114,7 @@ class MemoryKv implements KvStore {
 }
 
 class MemoryBatch implements KvBatch {
+  readonly #appends: Map<GroupId, HistoryAppend> = new Map();
   #operations: Operation[] = [];
   #taken = false;
   #byteLength = 0;
@@ -100,10 +137,16 @@ class MemoryBatch implements KvBatch {
     this.#byteLength += key.length;
   }
 
-  take(): readonly Operation[] {
+  append(group: GroupId, records: HistoryAppend): void {
+    assert(!this.#appends.has(group), 'A batch has the records of a group once', group);
+    this.#appends.set(group, records);
+    this.#byteLength += records.bytes.length;
+  }
+
+  take(): { readonly operations: readonly Operation[]; readonly appends: ReadonlyMap<GroupId, HistoryAppend> } {
     assert(!this.#taken, 'A batch is written once');
     this.#taken = true;
-    return this.#operations;
+    return { operations: this.#operations, appends: this.#appends };
   }
 }
 

@@ -1,0 +1,94 @@
+/**
+ * Histories: the events of each group, as one sequence of bytes that grows at its end and never changes before it.
+ *
+ * ```
+ * history  := record*
+ * record   := u8 kind, varint length, `length` bytes
+ * position := the number of bytes of the history before a place in it
+ * ```
+ * A history is kept in segments, which are cut between two records. Where they are cut follows from the log alone, so
+ * the segments of all replicas of a group are equal (docs/formats/segments.md).
+ */
+import type { GroupId } from '#base';
+
+/** The first place of a segment, and what was true there: a segment can be verified without those before it. */
+export interface SegmentStart {
+  readonly position: number;
+  /** The revision of the first transaction in it. */
+  readonly revision: number;
+  /** The chain hash of the revision before, 32 bytes. */
+  readonly chainHash: Uint8Array;
+}
+
+/** The positions `[from, to)` of a history. */
+export interface HistoryRange {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Records to add to a history. */
+export interface HistoryAppend {
+  /** The end of the history so far. */
+  readonly position: number;
+  /** Whole records. Not copied: they must not change until the batch is written. */
+  readonly bytes: Uint8Array;
+  /** The segments that begin within these records, in order; the first record of a history begins one. */
+  readonly segments: readonly SegmentStart[];
+}
+
+export interface HistoryReader {
+  /**
+   * At least the bytes of the range, and those behind it that were read along: `length` is `to - from` or more. The
+   * bytes never change; with `memory` they are valid until it is reset. Reads the disk on this thread.
+   * @throws HistoryDamage when a checksum fails, or when the history ends before `to`
+   */
+  read(group: GroupId, range: HistoryRange, memory?: ReadMemory): Uint8Array;
+  /** As `read` for each range, all at once: a promise unless they are in memory. It never waits for the disk. */
+  readAll(
+    group: GroupId,
+    ranges: readonly HistoryRange[],
+    memory?: ReadMemory,
+  ): readonly Uint8Array[] | Promise<readonly Uint8Array[]>;
+}
+
+/** Bytes of a history that are not what was written, or not there. */
+export class HistoryDamage extends Error {
+  override readonly name = 'HistoryDamage';
+  readonly group: GroupId;
+  readonly range: HistoryRange;
+
+  constructor(group: GroupId, range: HistoryRange, fault: string) {
+    super(`The bytes ${range.from} to ${range.to} of the history of group ${group} cannot be read: ${fault}`);
+    this.group = group;
+    this.range = range;
+  }
+}
+
+const CHUNK_BYTES = 128 * 1024;
+
+/**
+ * Memory for many reads that end together. Buffers of their own would be garbage that V8 counts, and collects its whole
+ * heap for.
+ */
+export class ReadMemory {
+  #chunk: Uint8Array = new Uint8Array(0);
+  #used = 0;
+
+  /** Bytes of any content, valid until `reset`. */
+  take(byteLength: number): Uint8Array {
+    // What is larger than a chunk is not kept.
+    if (byteLength > CHUNK_BYTES) return new Uint8Array(byteLength);
+    if (this.#used + byteLength > this.#chunk.length) {
+      this.#chunk = new Uint8Array(CHUNK_BYTES);
+      this.#used = 0;
+    }
+    const from = this.#used;
+    this.#used += byteLength;
+    return this.#chunk.subarray(from, this.#used);
+  }
+
+  /** Nothing that was taken is used any more. */
+  reset(): void {
+    this.#used = 0;
+  }
+}
