@@ -1,6 +1,6 @@
 /**
  * Event ordinals of the EvidentSource SDK: the first event of a database is 1, the next one 2, across transactions.
- * Each stored page has the number of events before it, so neither direction walks the log.
+ * Each transaction is stored with the number of events up to it, so neither direction walks the log.
  */
 import { DatabaseReader, type DatabaseSource } from '#database';
 import type { Position } from '#model';
@@ -23,7 +23,7 @@ export class EventOrdinals {
   /** Number of events before the revision, which is applied and not 0. */
   before(revision: number): number {
     if (revision !== this.#revision) {
-      const { totalEvents, eventCount } = this.#reader.pageOf(revision).record(revision);
+      const { totalEvents, eventCount } = this.#reader.transaction(revision);
       this.#before = totalEvents - eventCount;
       this.#revision = revision;
     }

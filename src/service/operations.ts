@@ -250,8 +250,7 @@ export interface ScanLogRequest extends PacedRequest {
 }
 
 export interface ScanLogBatchesReply extends ReadScope {
-  /** Slices of log batches, each a proto LogBatch in wire form. */
-  readonly batches: AsyncIterable<readonly Uint8Array[]>;
+  readonly batches: AsyncIterable<readonly StoredTransaction[]>;
 }
 
 export interface SubscribeRequest extends PacedRequest {
