@@ -56,7 +56,7 @@ export type { Recovery } from './catalog-recovery.ts';
 export type { Binding } from './catalog-rows.ts';
 export { CatalogExport, CatalogImport } from './catalog-snapshot.ts';
 export { compareHistory, differenceBetween, type HistoryVerdict } from './compare-history.ts';
-export { isCorruptRecord, isFaultOfRow, openRow } from './corruption.ts';
+export { isCorruptRecord, isFaultOfRow, openRow, unexpectedRecord } from './corruption.ts';
 export { DatabaseMachine, type MachineOptions, type RangeNeed, type TransactOutcome } from './database-machine.ts';
 export {
   DefinitionLedger,
@@ -67,7 +67,7 @@ export {
 } from './definition-ledger.ts';
 export { findEvent } from './event-identity.ts';
 export { type DatabaseFacts, databaseAt, genesisHash, revisionAtTime } from './facts.ts';
-export { type HeadContent, inlineEntries, readChunk } from './head.ts';
+export { type HeadContent, inlineEntries, readChunk, readTimeRow } from './head.ts';
 export { HistoryExport, type HistoryPart } from './history-export.ts';
 export { decodeStanding, encodeStanding, HistoryImport, type HistoryUnit, type Standing } from './history-import.ts';
 export {
@@ -80,17 +80,15 @@ export {
   readTimeKey,
 } from './keys.ts';
 export { type HeadLookup, latestOf } from './latest.ts';
-export { Page, type PageRecord } from './page.ts';
-export { PageCache } from './page-cache.ts';
-export { PostingBlock, type PostingEntry } from './posting.ts';
+export { type EventPlace, PostingBlock, type PostingEntry } from './posting.ts';
 export { PostingCursor } from './posting-cursor.ts';
 export { componentBytes, type Definitions, lastDefinition, ReadDefinitions } from './read-definitions.ts';
-export { DatabaseReader, type DatabaseSource, eventsOf, type StoredEvent, type StoredTransaction } from './reader.ts';
+export { DatabaseReader, type DatabaseSource, eventsOf, type HistorySlice, type StoredEvent } from './reader.ts';
 export { type DurablePoint, rebuildDerived } from './rebuild.ts';
+export { type LogPlace, type StoredTransaction, type TransactionHead } from './record.ts';
 export { rootOf } from './recovered-binding.ts';
 export { copyRows, recoverInto } from './recovered-rows.ts';
 export { type KeptRefusal } from './refusal-record.ts';
-export { readTimeRow } from './small-rows.ts';
 export { componentPart, loadLedger, verifyDefinitions } from './stored-definitions.ts';
 export { refusalOf, verifyRefusals } from './stored-refusals.ts';
 export { verifyHistory } from './verify.ts';
