@@ -38,11 +38,7 @@ export class HistoryEntries {
   async release(): Promise<void> {}
 }
 
-function offerEvents(
-  transaction: StoredTransaction,
-  matches: Matcher,
-  offer: (entry: PostingEntry) => void,
-): void {
+function offerEvents(transaction: StoredTransaction, matches: Matcher, offer: (entry: PostingEntry) => void): void {
   const { revision, recordedTimeMs, bytes, view, position } = transaction;
   const recorded = instantFromMs(recordedTimeMs);
   for (const [index, from] of view.body.eventStarts.entries()) {

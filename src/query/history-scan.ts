@@ -3,10 +3,9 @@
  *
  * Upwards, a slice has the transactions that follow, up to its size. Downwards, its first revision is estimated from
  * the sizes of the transactions before, and then has the position that is recorded for it. The scan checks that there
- * is no gap between revisions: a missing record is an error, never a shorter answer. (Q6)
+ * is no gap between two slices: a missing record is an error, never a shorter answer. (Q6)
  */
-import type { DatabaseReader, StoredTransaction } from '#database';
-import type { HistoryRange } from '#kv';
+import { type DatabaseReader, type HistorySlice, type StoredTransaction, unexpectedRow } from '#database';
 import type { Direction } from '#model';
 import type { SlicePace } from './slice-pace.ts';
 
@@ -51,8 +50,9 @@ export class HistoryScan {
     const bytes = this.#sliceBytes === 0 ? SLICE_BYTES_FIRST : this.#sliceBytes * SLICE_GROWTH;
     this.#sliceBytes = Math.min(bytes, this.#options.pace.bytes);
     const { transactions } = await (isForward ? this.#sliceUp() : this.#sliceDown());
-    const admitted = this.#admitted(isForward ? transactions : transactions.toReversed());
-    for (const { revision } of admitted) this.#pass(revision);
+    const admitted = this.#admitted(this.#verified(isForward ? transactions : transactions.toReversed()));
+    if (isForward) this.#first += admitted.length;
+    else this.#last -= admitted.length;
     return admitted;
   }
 
@@ -86,6 +86,14 @@ export class HistoryScan {
     }
   }
 
+  /** The slice, whose revisions have no gap, must begin where the one before ended. */
+  #verified(transactions: readonly StoredTransaction[]): readonly StoredTransaction[] {
+    const wanted = this.#options.direction === 'forward' ? this.#first : this.#last;
+    const found = transactions[0]?.revision ?? 0;
+    if (found === wanted) return transactions;
+    throw unexpectedRow(this.#reader.keys.position(wanted), `revision ${found} is there and not ${wanted}`);
+  }
+
   /** The transactions that there is room for. */
   #admitted(transactions: readonly StoredTransaction[]): readonly StoredTransaction[] {
     const { pace } = this.#options;
@@ -96,13 +104,5 @@ export class HistoryScan {
     });
     if (end === 0) this.#reader.release();
     return end < 0 ? transactions : transactions.slice(0, end);
-  }
-
-  #pass(revision: number): void {
-    const isForward = this.#options.direction === 'forward';
-    const wanted = isForward ? this.#first : this.#last;
-    if (revision !== wanted) throw unexpectedRow(this.#reader.keys.position(wanted), `it leads to revision ${revision}`);
-    if (isForward) this.#first++;
-    else this.#last--;
   }
 }

@@ -64,7 +64,8 @@ export async function* listNames(source: DatabaseSource, wanted: NamesToList): A
   const place: Place = { behind: after === undefined ? undefined : encodeUtf8(after), left: limit };
   let goesOn = at > 0 && limit > 0;
   try {
-    while (goesOn) goesOn = (yield* listHeads(reader, wanted, place)) && (yield* listFromHistory(reader, wanted, place));
+    while (goesOn)
+      goesOn = (yield* listHeads(reader, wanted, place)) && (yield* listFromHistory(reader, wanted, place));
   } finally {
     reader.release();
   }

@@ -2,10 +2,10 @@
 import { DatabaseReader, type DatabaseSource, type StoredEvent, type StoredTransaction } from '#database';
 import type { Direction } from '#model';
 import { ALL } from '#model';
-import { boundsOf, isEmpty } from './bounds.ts';
+import { boundsOf } from './bounds.ts';
 import { HistoryScan } from './history-scan.ts';
-import { type Cancellation, queryEvents } from './query-events.ts';
-import { pulled, type SlicePace } from './slice-pace.ts';
+import { type Cancellation, queryEvents, slicesOf } from './query-events.ts';
+import type { SlicePace } from './slice-pace.ts';
 
 export interface LogScan {
   /** The revision of the read. It must be applied before. */
@@ -23,28 +23,18 @@ export interface LogScan {
 }
 
 /** Transactions, a slice at a time; a slice is empty when the next one must wait for room. */
-export async function* scanLogBatches(
-  source: DatabaseSource,
-  scan: LogScan,
-): AsyncGenerator<readonly StoredTransaction[]> {
-  const { at, direction, limit = Number.POSITIVE_INFINITY, signal, pace = pulled(), lent } = scan;
+export function scanLogBatches(source: DatabaseSource, scan: LogScan): AsyncGenerator<readonly StoredTransaction[]> {
+  const { at, direction, lent } = scan;
   const reader = new DatabaseReader(source, { lends: lent });
-  const bounds = boundsOf({ at, revisions: revisionsOf(scan), direction });
-  if (isEmpty(bounds)) return;
-  const history = new HistoryScan(reader, { ...bounds, pace });
-  try {
-    for (let left = limit; left > 0 && signal?.aborted !== true; ) {
-      await pace.ready();
-      const transactions = (await history.next())?.slice(0, left);
-      if (transactions === undefined) return;
-      left -= transactions.length;
-      yield transactions;
-      reader.release();
-    }
-  } finally {
-    reader.release();
-    pace.rest();
-  }
+  const { first, last } = boundsOf({ at, revisions: revisionsOf(scan), direction });
+  return slicesOf(reader, scan, async (pace) => {
+    const history = new HistoryScan(reader, { direction, first, last, pace });
+    return {
+      next: async (left) => (await history.next())?.slice(0, left),
+      countOf: (transactions) => transactions.length,
+      isOver: () => false,
+    };
+  });
 }
 
 /** Events, a slice at a time. */

@@ -21,7 +21,7 @@ import type {
   TransactionOptions,
 } from '#model';
 import type { Traced } from '#observability';
-import type { ListedName, SlicePace, StoredEvent } from '#query';
+import type { ListedName, SlicePace, StoredEvent, StoredTransaction } from '#query';
 
 /** Revision of a read: a number, the latest committed one (read index), or the one that this node has applied. */
 export type ReadAt = AskedRevision | 'latest' | 'cached';

@@ -4,7 +4,7 @@ import type { ServiceContext } from './context.ts';
 import { type ReadView, scopeOf } from './instance.ts';
 import type { QueryEventsReply, ScanLogBatchesReply, ScanLogRequest } from './operations.ts';
 import { openView } from './read-scope.ts';
-import { countOf, meteredSlices } from './streams.ts';
+import { meteredSlices } from './streams.ts';
 import { tracedSlices } from './tracing.ts';
 
 /** The log as events, up to the requested revision, or the latest at the start of the scan. */
@@ -12,8 +12,8 @@ export async function scanLog(context: ServiceContext, request: ScanLogRequest):
   const { signal } = request;
   const view = await openView(context, request, request.at ?? 'latest');
   const slices = scanLogEvents(context.reads.source(view.binding), scanOf(view, request));
-  const chunks = meteredSlices(context, { view, op: 'scan', signal, slices, eventCountOf: countOf });
-  return { ...scopeOf(view), chunks: tracedSlices(request.span, chunks, countOf) };
+  const chunks = meteredSlices(context, { view, op: 'scan', signal, slices });
+  return { ...scopeOf(view), chunks: tracedSlices(request.span, chunks) };
 }
 
 /** The log as whole transactions in their stored form. */
@@ -21,8 +21,8 @@ export async function scanLogBatches(context: ServiceContext, request: ScanLogRe
   const { signal } = request;
   const view = await openView(context, request, request.at ?? 'latest');
   const slices = batchesOfSource(context.reads.source(view.binding), scanOf(view, request));
-  const batches = meteredSlices(context, { view, op: 'scan_batches', signal, slices, eventCountOf: countOf });
-  return { ...scopeOf(view), batches: tracedSlices(request.span, batches, countOf) };
+  const batches = meteredSlices(context, { view, op: 'scan_batches', signal, slices });
+  return { ...scopeOf(view), batches: tracedSlices(request.span, batches) };
 }
 
 function scanOf(view: ReadView, request: ScanLogRequest): LogScan {
