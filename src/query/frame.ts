@@ -11,8 +11,8 @@
  * log         00 length(u32 BE) (0A length transaction)*        one LogBatch
  * ```
  * The last value of a repeated protobuf field wins, so the stored id goes after the client's. An event is copied once,
- * from where it was read to the buffer; the common suffix of a transaction is encoded once. Nothing is decoded, and nothing is
- * allocated per event. (Q9)
+ * from where it was read to the buffer; the common suffix of a transaction is encoded once. Nothing is decoded, and
+ * nothing is allocated per event. (Q9)
  */
 import { assert, encodeUtf8 } from '#base';
 import type { StoredEvent } from '#database';
