@@ -97,8 +97,9 @@ export function writeApplied(into: ByteWriter, applied: Applied): void {
 
 /** Throws when the row is corrupt. */
 export function readAppliedRow(key: Uint8Array, value: Uint8Array): Applied {
-  refuseOlder(key, value);
-  const row = openRow(key, value, FORMAT);
+  const [format = FORMAT] = value;
+  const row = openRow(key, value, Math.min(format, FORMAT));
+  if (format < FORMAT) throw older(key, format);
   const databaseId = readId(row);
   const rootId = row.u8() === 1 ? readId(row) : databaseId;
   const createdAtMs = row.varint();
@@ -139,12 +140,10 @@ function readRefusalMark(row: ByteReader): RefusalMark | undefined {
   return isLogIndex(index) && index > 0 ? { number, index } : undefined;
 }
 
-/** Before format 7 events were in rows, in pages. */
-function refuseOlder(key: Uint8Array, value: Uint8Array): void {
-  const [format = FORMAT] = value;
-  if (format === 0 || format >= FORMAT) return;
+/** Before format 7 events were in rows. */
+function older(key: Uint8Array, format: number): Error {
   const fault = `its format is ${format}, of a release that kept events in pages; this release reads format ${FORMAT}`;
-  throw unexpectedRow(key, `${fault} and migrates none. Start with an empty data directory, or use that release`);
+  return unexpectedRow(key, `${fault} and migrates none: start with an empty data directory, or use that release`);
 }
 
 function writeId(into: ByteWriter, id: DatabaseId): void {

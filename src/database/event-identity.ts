@@ -6,8 +6,9 @@ import { streamOfSource } from '#model';
 import { equalsRange } from './bytes-range.ts';
 import { EventSkim } from './event-skim.ts';
 import { HASH_DOMAIN, KeyHash } from './key-hash.ts';
+import type { EventPlace } from './posting.ts';
 import type { DatabaseReader, StoredEvent } from './reader.ts';
-import { type EventPlace, readEventIdRow } from './small-rows.ts';
+import { readEventIdRow } from './small-rows.ts';
 
 /** Bytes of an id: `bytes[from, to)`, in a stream. */
 export interface IdBytes {
@@ -28,7 +29,7 @@ export function findEvent(
   hashOfId(hash, id);
   for (const place of storedPlaces(reader, hash)) {
     if (place.revision > wanted.at) continue;
-    const event = reader.eventOf({ ...place, seconds: 0, nanos: 0 });
+    const event = reader.eventIn(place);
     if (isIdOf(id, event.bytes, event.storedId)) return event;
   }
   return undefined;

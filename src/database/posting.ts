@@ -31,6 +31,12 @@ export interface PostingEntry extends EventPlace {
   readonly hasStoredId: boolean;
 }
 
+interface TimedEvent {
+  readonly seconds: number;
+  readonly nanos: number;
+  readonly storedId: string | undefined;
+}
+
 const TIME_SAME = 0;
 const TIME_MILLIS = 1;
 const TIME_NANOS = 2;
@@ -65,10 +71,10 @@ export class PostingPlace implements EventPlace {
 
 const ZERO = new PostingPlace();
 
-/** What an entry says besides its effective time: 0 for an event that took effect when it was recorded. */
-export function extraOf(entry: Omit<PostingEntry, keyof EventPlace>): number {
-  const lag = entry.recordedTimeMs - effectiveMsOf(entry.seconds, entry.nanos);
-  return (lag < 0 ? -2 * lag - 1 : 2 * lag) * 2 + (entry.hasStoredId ? 1 : 0);
+/** What the entry of an event says besides its place and effective time: 0 if it took effect when it was recorded. */
+export function extraOf(event: TimedEvent, recordedTimeMs: number): number {
+  const lag = recordedTimeMs - effectiveMsOf(event.seconds, event.nanos);
+  return (lag < 0 ? -2 * lag - 1 : 2 * lag) * 2 + (event.storedId === undefined ? 0 : 1);
 }
 
 function effectiveMsOf(seconds: number, nanos: number): number {
