@@ -56,7 +56,7 @@ export type { Recovery } from './catalog-recovery.ts';
 export type { Binding } from './catalog-rows.ts';
 export { CatalogExport, CatalogImport } from './catalog-snapshot.ts';
 export { compareHistory, differenceBetween, type HistoryVerdict } from './compare-history.ts';
-export { isCorruptRecord, isFaultOfRow, openRow, unexpectedRecord } from './corruption.ts';
+export { isCorruptRecord, isFaultOfRow, openRow, unexpectedRecord, unexpectedRow } from './corruption.ts';
 export { DatabaseMachine, type MachineOptions, type RangeNeed, type TransactOutcome } from './database-machine.ts';
 export {
   DefinitionLedger,

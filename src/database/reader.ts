@@ -152,8 +152,14 @@ export class DatabaseReader {
     return storedEvent(entry, entry, this.#event(entry));
   }
 
-  /** The events of posting entries, in their order, read all at once: a promise where that takes the disk. */
-  eventsOf(entries: readonly PostingEntry[]): readonly StoredEvent[] | Promise<readonly StoredEvent[]> {
+  /**
+   * The events of posting entries, in their order, read all at once: a promise where that takes the disk. Ends before a
+   * long event that is not the first and has no room in so many bytes.
+   */
+  eventsOf(
+    entries: readonly PostingEntry[],
+    bytesMax: number = Number.POSITIVE_INFINITY,
+  ): readonly StoredEvent[] | Promise<readonly StoredEvent[]> {
     const withHead = entries.filter(({ hasStoredId }) => hasStoredId);
     const wanted = [
       ...entries.map(({ position }) => ({ position, least: EVENT_BYTES_MIN })),
@@ -161,18 +167,27 @@ export class DatabaseReader {
     ];
     const events: Uint8Array[] = [];
     const heads = new Map<number, TransactionHead>();
+    let bytesLeft = bytesMax;
     const read = this.#history.gather(wanted, (place, bytes) => {
       const entry = entries[place];
       const revision = withHead[place - entries.length]?.revision ?? 0;
       const at = wanted[place]?.position ?? 0;
       const found = entry === undefined ? this.#headIn(bytes, at, revision) : this.#eventIn(bytes, at);
-      if (typeof found === 'number') return found;
+      if (typeof found === 'number') {
+        bytesLeft -= found;
+        return bytesLeft < 0 && place > 0 && entry !== undefined ? 0 : found;
+      }
       if (found instanceof Uint8Array) events[place] = found;
       else heads.set(revision, found);
       return 0;
     });
-    const all = (): readonly StoredEvent[] =>
-      entries.map((entry, place) => storedEvent(entry, heads.get(entry.revision) ?? entry, events[place] ?? NO_BYTES));
+    const all = (): readonly StoredEvent[] => {
+      const end = entries.findIndex((_, place) => events[place] === undefined);
+      const whole = end < 0 ? entries : entries.slice(0, end);
+      return whole.map((entry, place) =>
+        storedEvent(entry, heads.get(entry.revision) ?? entry, events[place] ?? NO_BYTES),
+      );
+    };
     return read === undefined ? all() : read.then(all);
   }
 

@@ -68,7 +68,10 @@ const PERFORMERS: Performers = {
   log: async (service, { name, start, direction, limit }, asked) => {
     const request = { databaseName: name, startRevision: toRevision(start), direction, limit, ...waitOf(asked) };
     const reply = await service.scanLogBatches(request);
-    return { ...scopeOf(reply), transactions: (await gathered(reply.batches)).flatMap(transactionsOf) };
+    return {
+      ...scopeOf(reply),
+      transactions: (await gathered(reply.batches)).map(({ bytes }) => transactionSeen(bytes)),
+    };
   },
   await: async (service, { name, revision }, asked) => {
     const request = { databaseName: name, revision: toRevision(revision), ...waitOf(asked) };
