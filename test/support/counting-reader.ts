@@ -1,5 +1,5 @@
 // A store reader that counts calls, rows and bytes, to measure the cost of a read without a clock.
-import type { KvRange, KvRangeOptions, KvReader, KvRow } from '#kv';
+import type { HistoryReader, KvRange, KvRangeOptions, KvReader, KvRow } from '#kv';
 
 export class CountingReader implements KvReader {
   readonly #reader: KvReader;
@@ -10,6 +10,9 @@ export class CountingReader implements KvReader {
   /** Rows and bytes that gets and ranges returned. */
   rows = 0;
   bytes = 0;
+  /** Ranges of histories that were read, and their bytes. */
+  historyReads = 0;
+  historyBytes = 0;
 
   constructor(reader: KvReader) {
     this.#reader = reader;
@@ -20,6 +23,24 @@ export class CountingReader implements KvReader {
     this.ranges = 0;
     this.rows = 0;
     this.bytes = 0;
+    this.historyReads = 0;
+    this.historyBytes = 0;
+  }
+
+  get history(): HistoryReader {
+    const { history } = this.#reader;
+    return {
+      read: (group, range, memory) => {
+        this.historyReads++;
+        this.historyBytes += range.to - range.from;
+        return history.read(group, range, memory);
+      },
+      readAll: (group, ranges, memory) => {
+        this.historyReads += ranges.length;
+        for (const { from, to } of ranges) this.historyBytes += to - from;
+        return history.readAll(group, ranges, memory);
+      },
+    };
   }
 
   get(key: Uint8Array): Uint8Array | undefined {
