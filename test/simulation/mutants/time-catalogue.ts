@@ -21,8 +21,8 @@ export const TIME_MUTANTS: readonly Mutant[] = [
   {
     name: 'recorded-at-the-time-left-out',
     file: 'src/database/facts.ts',
-    find: '  while (revision < last && page.recordedTimeMs(revision + 1) <= timeMs) revision++;\n',
-    replace: '  while (revision < last && page.recordedTimeMs(revision + 1) < timeMs) revision++;\n',
+    find: '    if (reader.transactionHead(middle).recordedTimeMs <= timeMs) low = middle;',
+    replace: '    if (reader.transactionHead(middle).recordedTimeMs < timeMs) low = middle;',
     breaks: 'a database as it was at a time lacks what was recorded at that time',
     run: { nodes: 3, times: true, first: [34] },
   },

@@ -2,7 +2,15 @@
 // Method: examples at the limits, each read back through the readers.
 import { expect, it } from 'vitest';
 import { encodeUtf8 } from '#base';
-import { DatabaseReader, eventsOf, HEAD_KIND, PostingCursor, type PostingEntry } from '#database';
+import {
+  DatabaseReader,
+  eventsOf,
+  HEAD_KIND,
+  PostingCursor,
+  type PostingEntry,
+  readTimeKey,
+  readTimeRow,
+} from '#database';
 import { and, NO_SUBJECT, readEvent, type Selector, term } from '#model';
 import { walkPostings } from '../../support/database-checks.ts';
 import { DatabaseHost, sourceOf } from '../../support/database-host.ts';
@@ -89,6 +97,26 @@ it('events of posting entries are the same one by one and all at once, in any or
     );
   }
   expect(list.filter(({ hasStoredId }) => hasStoredId)).toHaveLength(19);
+});
+
+it('rows of effective times have whole transactions, and no further one when they have 256 events', async () => {
+  const host = new DatabaseHost();
+  for (const [n, count] of [200, 300, 2, 1].entries()) await host.apply(transactionOf(orders(count, 1000 * n)));
+  await host.flush();
+  await host.apply(transactionOf(orders(1, 9000)));
+  await host.flush();
+  const { keys } = host.reader();
+  const rows = await host.kv.range(keys.tables(0x09, 0x0a)).next(10);
+  const found = rows.map(({ key, value }) => {
+    const place = readTimeKey(key);
+    const entries = readTimeRow(key, value, place);
+    return [place.firstRevision, ...new Set(entries.map(({ revision }) => revision)), entries.length];
+  });
+  expect(found).toEqual([
+    [1, 1, 2, 500],
+    [3, 3, 4, 3],
+    [5, 5, 1],
+  ]);
 });
 
 it.each(['kept in memory', 'read again after a restart'])(
