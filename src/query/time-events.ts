@@ -49,6 +49,8 @@ export interface TimeEventsOptions {
 
 /** A pass of so few rows is cheaper than starting a scan; also the first allowance of a scan. */
 const ROWS_AT_ONCE_MAX = 36;
+/** An event that is not selected costs its row of the index, and a read of the history, which is as cheap as a row. */
+const ROWS_PER_TEST = 2;
 /** Rows of one list that a range of revisions touches beside its own rows. */
 const ROWS_BESIDE = 2;
 /** Cost of the history that the 64 entries of a row are of, if that list has all of its events. */
@@ -151,8 +153,7 @@ class TimeEvents implements EventChunks {
     this.#after = this.#entries[this.#next - 1] ?? this.#after;
     const inVain = done - (slice.events.length - before);
     if (this.#scan === undefined || inVain === 0) return;
-    // Testing an event costs about as much as reading a row.
-    this.#vainLeft -= inVain;
+    this.#vainLeft -= ROWS_PER_TEST * inVain;
     if (this.#vainLeft <= 0) await this.#reconsider();
   }
 
