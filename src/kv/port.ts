@@ -84,8 +84,12 @@ export interface KvStore extends KvReader {
   approximateSize(gte: Uint8Array, lt: Uint8Array): Promise<number>;
   /** Reclaims the space of deleted and overwritten rows. Changes no row. */
   compact(gte: Uint8Array, lt: Uint8Array): Promise<void>;
-  /** Removes what a history has from the position on; at 0 the history itself. */
-  cutHistory(group: GroupId, position: number): Promise<void>;
+  /**
+   * Removes what a history has from the position on; at 0 the history itself. Returns the position up to which checksums
+   * prove what stays. It is less than `position` where a crash has torn the end, or has lost bytes before the position:
+   * the caller verifies by other means what follows it.
+   */
+  cutHistory(group: GroupId, position: number): Promise<number>;
   /** Makes the history of `to` that of `from`, whatever it was before. Nothing else may use `to` meanwhile. */
   copyHistory(from: GroupId, to: GroupId): Promise<void>;
   /** Bytes of files that hold the history. */

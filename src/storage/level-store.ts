@@ -1,5 +1,5 @@
 /**
- * The kv port on disk: LevelDB through classic-level.
+ * The kv port on disk: rows in LevelDB through classic-level, histories in segment files beside its own (segments/).
  *
  * One directory is opened by several threads of one process at once (each by its own handle), and by one process only.
  * What it adds to LevelDB is the checkpoint: LevelDB closes a full log file without syncing it, so that a later synced
@@ -12,9 +12,11 @@
 import { open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type ChainedBatch, ClassicLevel, type Iterator as LevelIterator } from 'classic-level';
-import { assert, DatabaseError } from '#base';
+import { assert, DatabaseError, type GroupId } from '#base';
 import {
   CHUNK_BYTES_DEFAULT,
+  type HistoryAppend,
+  type HistoryReader,
   type KvBatch,
   type KvRange,
   type KvRangeOptions,
@@ -24,6 +26,8 @@ import {
 } from '#kv';
 import { patientlyAwait } from './descriptors.ts';
 import { type LevelStats, readLevelStats } from './level-stats.ts';
+import { SegmentReader } from './segments/segment-reader.ts';
+import { SegmentWriter } from './segments/segment-writer.ts';
 
 /** Sizes of the one LevelDB behind all handles of a directory: the first handle decides. Measured in DESIGN.md. */
 export interface LevelStoreOptions {
@@ -93,6 +97,13 @@ const NO_BYTES: Uint8Array = new Uint8Array(0);
 const STATS = 'leveldb.stats';
 /** LevelDB's write-ahead logs, such as 000123.log; not its diary, which is called LOG. */
 const LOG_FILE = /^\d+\.log$/;
+/** Directory of the segments, in that of the store. */
+const HISTORIES = 'histories';
+
+/** Directory of the histories of a store. */
+export function historiesIn(storeDirectory: string): string {
+  return join(storeDirectory, HISTORIES);
+}
 
 /** Opens the store in `directory`, which is made when it is missing. */
 export async function openLevelStore(directory: string, options: LevelStoreOptions = {}): Promise<LevelStore> {
@@ -154,10 +165,18 @@ class LevelKv implements LevelStore {
   readonly #database: Database;
   readonly #directory: string;
   readonly #left = new RowsLeft();
+  readonly #segments: SegmentReader;
+  readonly #writer: SegmentWriter;
 
   constructor(database: Database, directory: string) {
     this.#database = database;
     this.#directory = directory;
+    this.#segments = new SegmentReader(historiesIn(directory));
+    this.#writer = new SegmentWriter(historiesIn(directory));
+  }
+
+  get history(): HistoryReader {
+    return this.#segments;
   }
 
   get(key: Uint8Array): Uint8Array | undefined {
@@ -197,8 +216,10 @@ class LevelKv implements LevelStore {
 
   async write(batch: KvBatch, options: KvWriteOptions = {}): Promise<void> {
     assert(batch instanceof LevelBatch, 'A batch is written by the store that made it');
-    const native = batch.take();
+    const { native, appends } = batch.take();
     const sync = options.sync ?? false;
+    if (appends.size > 0) await this.#writer.append(appends);
+    if (appends.size > 0 && sync) await this.#writer.sync();
     await wrapped(`Rows could not be written to the store in ${this.#directory}`, () => native.write({ sync }));
   }
 
@@ -218,7 +239,21 @@ class LevelKv implements LevelStore {
     await wrapped(`The store in ${this.#directory} could not be compacted`, () => this.#database.compactRange(gte, lt));
   }
 
+  cutHistory(group: GroupId, position: number): Promise<number> {
+    return this.#writer.cut(group, position);
+  }
+
+  copyHistory(from: GroupId, to: GroupId): Promise<void> {
+    return this.#writer.copy(from, to);
+  }
+
+  historySize(group: GroupId): Promise<number> {
+    return this.#writer.size(group);
+  }
+
   async checkpointFiles(): Promise<void> {
+    // Before the rows that point into them.
+    await this.#writer.sync();
     await wrapped(`The store in ${this.#directory} could not be made durable`, async () => {
       const names = await patientlyAwait(() => readdir(this.#directory));
       for (const name of names.filter((each) => LOG_FILE.test(each))) await syncLogFile(join(this.#directory, name));
@@ -231,6 +266,8 @@ class LevelKv implements LevelStore {
   }
 
   async close(): Promise<void> {
+    this.#segments.close();
+    await this.#writer.close();
     await wrapped(`The store in ${this.#directory} could not be closed`, () => this.#database.close());
   }
 
@@ -241,6 +278,7 @@ class LevelKv implements LevelStore {
 
 class LevelBatch implements KvBatch {
   readonly #native: DatabaseBatch;
+  readonly #appends = new Map<GroupId, HistoryAppend>();
   #taken = false;
   #byteLength = 0;
 
@@ -266,10 +304,16 @@ class LevelBatch implements KvBatch {
     this.#byteLength += key.length;
   }
 
-  take(): DatabaseBatch {
+  append(group: GroupId, records: HistoryAppend): void {
+    assert(!this.#appends.has(group), 'A batch has the records of a group once', group);
+    this.#appends.set(group, records);
+    this.#byteLength += records.bytes.length;
+  }
+
+  take(): { readonly native: DatabaseBatch; readonly appends: ReadonlyMap<GroupId, HistoryAppend> } {
     assert(!this.#taken, 'A batch is written once');
     this.#taken = true;
-    return this.#native;
+    return { native: this.#native, appends: this.#appends };
   }
 }
 

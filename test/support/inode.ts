@@ -28,6 +28,11 @@ class Bytes {
     return new Bytes(this.view.slice());
   }
 
+  cut(length: number): void {
+    this.#room.fill(0, length, this.#length);
+    this.#length = Math.min(this.#length, length);
+  }
+
   put(bytes: Uint8Array, at: number): void {
     const end = at + bytes.length;
     if (end > this.#room.length) {
@@ -99,6 +104,15 @@ export class Inode {
     this.#found.live.put(bytes, at);
     if (this.isDamaged) this.#truth.live.put(bytes, at);
     this.#touch(at, bytes.length);
+  }
+
+  /** Removes the end of the file, durably; what stays is as durable as before. */
+  truncate(size: number): void {
+    for (const { live, durable } of this.#contents()) {
+      live.cut(size);
+      durable.cut(size);
+    }
+    for (const sector of this.#dirty) if (sector >= size) this.#dirty.delete(sector);
   }
 
   /** The disk writes the bytes at a wrong position and reports success. */

@@ -30,12 +30,13 @@ export class MemoryHistories implements HistoryReader {
     this.#histories.set(group, { bytes: grown, length: end });
   }
 
-  cut(group: GroupId, position: number): void {
+  cut(group: GroupId, position: number): number {
     const history = this.#histories.get(group);
-    if (history === undefined || position >= history.length) return;
+    if (history === undefined || position >= history.length) return Math.min(position, history?.length ?? 0);
     if (position === 0) this.#histories.delete(group);
     // Copied, so that views of what was cut do not change.
     else this.#histories.set(group, { bytes: history.bytes.slice(0, position), length: position });
+    return position;
   }
 
   copy(from: GroupId, to: GroupId): void {

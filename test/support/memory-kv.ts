@@ -84,10 +84,9 @@ class MemoryKv implements KvStore {
     return Promise.resolve();
   }
 
-  cutHistory(group: GroupId, position: number): Promise<void> {
+  cutHistory(group: GroupId, position: number): Promise<number> {
     this.#assertOpen();
-    this.#histories.cut(group, position);
-    return Promise.resolve();
+    return Promise.resolve(this.#histories.cut(group, position));
   }
 
   copyHistory(from: GroupId, to: GroupId): Promise<void> {

@@ -1,5 +1,6 @@
 /** Write batches that record their operations, for a simulated store that may lose them. */
-import type { KvBatch, KvStore } from '#kv';
+import { assert, type GroupId } from '#base';
+import type { HistoryAppend, KvBatch, KvStore } from '#kv';
 
 export type Operation =
   | { readonly kind: 'put'; readonly key: Uint8Array; readonly value: Uint8Array }
@@ -7,6 +8,7 @@ export type Operation =
 
 export class RecordedBatch implements KvBatch {
   readonly operations: Operation[] = [];
+  readonly appends = new Map<GroupId, HistoryAppend>();
   byteLength = 0;
 
   get count(): number {
@@ -21,6 +23,12 @@ export class RecordedBatch implements KvBatch {
   del(key: Uint8Array): void {
     this.operations.push({ kind: 'del', key: key.slice() });
     this.byteLength += key.length;
+  }
+
+  append(group: GroupId, records: HistoryAppend): void {
+    assert(!this.appends.has(group), 'A batch has the records of a group once', group);
+    this.appends.set(group, records);
+    this.byteLength += records.bytes.length;
   }
 }
 

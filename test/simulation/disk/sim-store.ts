@@ -1,5 +1,7 @@
-// The simulated LevelDB of one node: its rows and its faults.
+// The simulated store of one node: the rows of LevelDB, the segments of histories, and their faults.
 //
+//   - Histories are written by the production code to a simulated disk. A power failure loses any sectors and names
+//     that were not synced, whatever happens to the rows of the same batch.
 //   - A batch is atomic. Once acknowledged, it survives the process, synced or not.
 //   - A power failure loses any subset of the unsynced batches, not only the last ones: LevelDB closes a full log
 //     file without a sync, so a synced batch in the next file may survive an earlier lost one.
@@ -10,15 +12,22 @@
 // Writes are sequential with random delays, and become visible shortly before their acknowledgement. The store outlives
 // the process of its node; each thread has its own handle, which waits in that thread.
 import { assert, DatabaseError } from '#base';
-import type { KvBatch, KvRange, KvRow, KvStore, KvWriteOptions } from '#kv';
+import type { HistoryReader, KvBatch, KvRange, KvRow, KvStore, KvWriteOptions } from '#kv';
 import { memoryKv } from '../../support/memory-kv.ts';
 import { type Operation, RecordedBatch, replay } from '../../support/recorded-batch.ts';
+import { SegmentHistories } from '../../support/segment-histories.ts';
 import type { Isolate } from '../engine/isolate.ts';
 import type { Rng } from '../engine/random.ts';
 
 interface Write {
   readonly operations: readonly Operation[];
   readonly isDurable: boolean;
+}
+
+interface Whole {
+  readonly visible: ReturnType<typeof memoryKv>;
+  readonly writes: readonly Write[];
+  readonly segments: SegmentHistories;
 }
 
 interface Flip {
@@ -40,6 +49,7 @@ const [SYNCED, UNSYNCED] = [Uint8Array.of(1), Uint8Array.of(0)];
 
 export class SimStore {
   #visible = memoryKv();
+  #segments = new SegmentHistories();
   /** The rows at the last power failure or silent fault; the writes since then are not included. */
   readonly #durable = memoryKv();
   /** Writes since then, in order. */
@@ -49,7 +59,7 @@ export class SimStore {
   #syncedCount = 0;
   #flips: readonly Flip[] = [];
   /** Content before the log was truncated, until a process serves with the rest. */
-  #whole: { readonly visible: ReturnType<typeof memoryKv>; readonly writes: readonly Write[] } | undefined;
+  #whole: Whole | undefined;
   readonly #random: Rng;
   readonly #seen: (bytes: Uint8Array) => void;
   #freeUs = 0;
@@ -68,7 +78,7 @@ export class SimStore {
     this.#seen = seen;
   }
 
-  /** A store with the visible rows of this one, durably. */
+  /** A store with the visible rows and histories of this one, durably. */
   async copy(random: Rng): Promise<SimStore> {
     const copy = new SimStore(random, this.#seen);
     const rows = await rowsOf(this.#visible);
@@ -78,6 +88,7 @@ export class SimStore {
         rows.map((row) => ({ kind: 'put', ...row })),
       );
     }
+    copy.#segments = new SegmentHistories(this.#segments.disk.snapshot());
     copy.byteLength = this.byteLength;
     return copy;
   }
@@ -121,10 +132,13 @@ export class SimStore {
     this.#isBroken = false;
     this.#failAfter = undefined;
     this.#freeUs = 0;
+    this.#segments = new SegmentHistories(this.#segments.disk);
   }
 
-  /** Simulates a power failure: each unsynced batch survives with this probability. */
+  /** Simulates a power failure: each unsynced batch, sector and name survives with this probability. */
   async losePower(share: number): Promise<void> {
+    const survives = (): boolean => this.#random.chance(share);
+    this.#segments = this.#segments.afterPowerLoss({ sector: survives, name: survives });
     this.#persist();
     for (const { operations, isDurable } of this.#writes) {
       if (isDurable || this.#random.chance(share)) put(this.#durable, operations);
@@ -148,7 +162,8 @@ export class SimStore {
     const kept = this.#writes.slice(0, Math.max(0, this.#writes.length - writes));
     const lost = this.#writes.length - kept.length;
     if (lost === 0) return 0;
-    this.#whole ??= { visible: this.#visible, writes: this.#writes };
+    const segments = new SegmentHistories(this.#segments.disk.snapshot());
+    this.#whole ??= { visible: this.#visible, writes: this.#writes, segments };
     this.#writes = kept;
     this.#syncedCount = Math.min(this.#syncedCount, this.#movedCount + kept.length);
     this.#visible = memoryKv();
@@ -187,6 +202,7 @@ export class SimStore {
     if (whole === undefined) return;
     this.#whole = undefined;
     this.#visible = whole.visible;
+    this.#segments = whole.segments;
     for (const { operations } of whole.writes) put(this.#durable, operations);
     this.#writes = [];
     this.#movedCount = Math.max(this.#movedCount, this.#syncedCount);
@@ -195,6 +211,7 @@ export class SimStore {
   /** Opens the store in one thread of a process. */
   openIn(isolate: Isolate): KvStore & { readonly syncFiles: () => Promise<void> } {
     return {
+      history: this.#historyIn(isolate),
       // Returns a copy for each caller, like LevelDB's binding, and invalidates it on release (K9).
       get: (key) => this.#visible.get(key)?.slice(),
       release: (value) => {
@@ -207,8 +224,29 @@ export class SimStore {
       clear: (gte, lt) => this.#clear(isolate, gte, lt),
       approximateSize: () => Promise.resolve(0),
       compact: () => Promise.resolve(),
+      cutHistory: async (group, position) => {
+        await isolate.sleep(this.#drawUs(SYNC_US_MEAN), 'history cut');
+        return this.#segments.writer.cut(group, position);
+      },
+      copyHistory: async (from, to) => {
+        await isolate.sleep(this.#drawUs(SYNC_US_MEAN), 'history copy');
+        await this.#segments.writer.copy(from, to);
+      },
+      historySize: (group) => this.#segments.writer.size(group),
       close: () => Promise.resolve(),
       syncFiles: () => this.#syncFiles(isolate),
+    };
+  }
+
+  /** Reads of several ranges wait for the disk from time to time. */
+  #historyIn(isolate: Isolate): HistoryReader {
+    return {
+      read: (group, range, memory) => this.#segments.history.read(group, range, memory),
+      readAll: (group, ranges, memory) => {
+        const read = () => this.#segments.history.readAll(group, ranges, memory);
+        if (this.#random.chance(0.5)) return read();
+        return isolate.sleep(this.#drawUs(READ_US_MEAN), 'history read').then(read);
+      },
     };
   }
 
@@ -218,9 +256,22 @@ export class SimStore {
     const durationUs = this.#drawUs(WRITE_US_MEAN) + (isSynced ? this.#drawUs(SYNC_US_MEAN) : 0);
     this.#freeUs = Math.max(this.#freeUs, isolate.nowUs) + durationUs;
     await isolate.sleep(this.#freeUs - isolate.nowUs, 'store write');
+    await this.#append(isolate, batch, isSynced);
     this.#failWhenDue(batch.operations);
     this.#apply(batch.operations, isSynced);
     await isolate.sleep(this.#random.between(1, 100), 'store written');
+  }
+
+  /** The process may end between the records and the rows of a batch. */
+  async #append(isolate: Isolate, { appends }: RecordedBatch, isSynced: boolean): Promise<void> {
+    if (appends.size === 0) return;
+    for (const { bytes } of appends.values()) {
+      this.#seen(bytes);
+      this.byteLength += bytes.length;
+    }
+    await this.#segments.writer.append(appends);
+    if (isSynced) await this.#segments.writer.sync();
+    await isolate.sleep(this.#random.between(1, 50), 'history written');
   }
 
   #apply(operations: readonly Operation[], isDurable: boolean): void {
@@ -273,6 +324,7 @@ export class SimStore {
   async #syncFiles(isolate: Isolate): Promise<void> {
     const covered = this.#movedCount + this.#writes.length;
     await isolate.sleep(this.#drawUs(SYNC_US_MEAN), 'store sync');
+    await this.#segments.writer.sync();
     this.#syncedCount = Math.max(this.#syncedCount, covered);
   }
 

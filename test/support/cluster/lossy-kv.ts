@@ -1,17 +1,28 @@
 // A store in memory that may lose any combination of unsynced batches in a crash. This is LevelDB's worst case after a
-// power failure: a synced batch may survive while an earlier unsynced one does not.
-import { assert } from '#base';
-import type { KvBatch, KvRange, KvRangeOptions, KvStore, KvWriteOptions } from '#kv';
+// power failure: a synced batch may survive while an earlier unsynced one does not. Histories lose everything that was
+// not synced unless all batches survive.
+import { assert, type GroupId } from '#base';
+import type { HistoryReader, KvBatch, KvRange, KvRangeOptions, KvStore, KvWriteOptions } from '#kv';
 import { memoryKv } from '../memory-kv.ts';
 import { type Operation, RecordedBatch, replay } from '../recorded-batch.ts';
+import { SegmentHistories } from '../segment-histories.ts';
 
 export class LossyKv implements KvStore {
   readonly #visible = memoryKv();
+  readonly #segments: SegmentHistories;
   readonly #journal: { readonly operations: readonly Operation[]; isDurable: boolean }[] = [];
   /** Writes wait for this promise, so that a test can observe the state between a commit and its application. */
   gate: Promise<void> = Promise.resolve();
   /** Number of rows of each write. */
   readonly writes: number[] = [];
+
+  constructor(segments: SegmentHistories = new SegmentHistories()) {
+    this.#segments = segments;
+  }
+
+  get history(): HistoryReader {
+    return this.#segments.history;
+  }
 
   get(key: Uint8Array): Uint8Array | undefined {
     return this.#visible.get(key);
@@ -33,6 +44,8 @@ export class LossyKv implements KvStore {
     assert(batch instanceof RecordedBatch, 'A batch is written by the store that made it');
     await this.gate;
     this.writes.push(batch.count);
+    await this.#segments.writer.append(batch.appends);
+    if (options.sync === true && batch.appends.size > 0) await this.#segments.writer.sync();
     this.#journal.push({ operations: batch.operations, isDurable: options.sync ?? false });
     await replay(this.#visible, batch.operations);
   }
@@ -47,6 +60,18 @@ export class LossyKv implements KvStore {
     await range.close();
   }
 
+  cutHistory(group: GroupId, position: number): Promise<number> {
+    return this.#segments.writer.cut(group, position);
+  }
+
+  copyHistory(from: GroupId, to: GroupId): Promise<void> {
+    return this.#segments.writer.copy(from, to);
+  }
+
+  historySize(group: GroupId): Promise<number> {
+    return this.#segments.writer.size(group);
+  }
+
   async approximateSize(): Promise<number> {
     return 0;
   }
@@ -59,7 +84,9 @@ export class LossyKv implements KvStore {
 
   /** Makes everything written so far durable. */
   async checkpointFiles(): Promise<void> {
-    for (const write of this.#journal) write.isDurable = true;
+    const covered = [...this.#journal];
+    await this.#segments.writer.sync();
+    for (const write of covered) write.isDurable = true;
   }
 
   /** Number of batches that a power failure may lose. */
@@ -69,7 +96,9 @@ export class LossyKv implements KvStore {
 
   /** The store after a crash; `survives` decides for each unsynced batch, by its number. */
   async crash(survives: (unsynced: number) => boolean): Promise<LossyKv> {
-    const next = new LossyKv();
+    const areKept = Array.from({ length: this.unsyncedCount }, (_, number) => survives(number)).every(Boolean);
+    const segments = this.#segments.afterPowerLoss({ sector: () => areKept, name: () => areKept });
+    const next = new LossyKv(segments);
     let unsynced = 0;
     for (const { operations, isDurable } of this.#journal) {
       const survived = isDurable || survives(unsynced);

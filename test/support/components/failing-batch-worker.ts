@@ -10,6 +10,7 @@ const [FAILS_EACH, ENDS_EACH] = [11, 97];
 const store = await openLevelStore(workerData as string);
 let reads = 0;
 const kv: KvReader = {
+  history: store.history,
   get: (key) => store.get(key),
   range: (options) => {
     reads++;

@@ -1,0 +1,201 @@
+/**
+ * The segment files that one isolate reads: which there are of each group, and a bounded number of open descriptors.
+ *
+ * A file is read on the thread while its reads are fast, because they are then served by the page cache. After a slow
+ * one the file counts as slow, and its reads leave the thread, until enough of them in a row were fast.
+ */
+import type { GroupId } from '#base';
+import type { ReadableSegment, SegmentDisk } from './segment-disk.ts';
+import { BLOCK_BYTES, groupName, readHeader, segmentBases, segmentName } from './segment-format.ts';
+
+export interface SegmentFilesOptions {
+  /** Directory with one directory for each group. */
+  readonly directory: string;
+  readonly disk: SegmentDisk;
+  readonly nowMs: () => number;
+}
+
+/** A read on the thread that takes longer did not come from the page cache. */
+const SLOW_MS = 1;
+/** So many reads off the thread in a row, each faster than this, and the file is in the page cache again. */
+const FAST_READS = 32;
+const FAST_MS = 0.3;
+const OPEN_FILES_MAX = 64;
+const GROUPS_MAX = 1024;
+
+/** One segment of a history. Its descriptor is opened when it is read, and may be closed between two reads. */
+export class SegmentFile {
+  readonly name: string;
+  /** Position of its first byte. */
+  readonly base: number;
+  usedAt = 0;
+  readonly #path: string;
+  readonly #options: SegmentFilesOptions;
+  readonly #onOpened: (file: SegmentFile) => void;
+  #file: SharedFile | undefined;
+  #isSlow = false;
+  #fastReads = 0;
+
+  constructor(directory: string, base: number, options: SegmentFilesOptions, onOpened: (file: SegmentFile) => void) {
+    this.name = segmentName(base);
+    this.base = base;
+    this.#path = `${directory}/${this.name}`;
+    this.#options = options;
+    this.#onOpened = onOpened;
+  }
+
+  /** Whether a read on the thread may wait for the disk. */
+  get isSlow(): boolean {
+    return this.#isSlow;
+  }
+
+  /** Reads on this thread; returns how many bytes there were. As text: why the file cannot be used. */
+  read(into: Uint8Array, at: number): number | string {
+    const { disk, nowMs } = this.#options;
+    const startMs = nowMs();
+    if (this.#file === undefined) {
+      const opened = disk.open(this.#path);
+      if (opened === undefined) return `there is no file ${this.#path}`;
+      const header = new Uint8Array(BLOCK_BYTES);
+      const fault = this.#faultIn(header, opened.read(header, 0));
+      if (fault === undefined) this.#adopt(opened);
+      else opened.close();
+      if (fault !== undefined) return fault;
+    }
+    const count = this.#file?.read(into, at) ?? 0;
+    if (nowMs() - startMs > SLOW_MS) this.#isSlow = true;
+    return count;
+  }
+
+  /** The same off this thread. */
+  async readLater(into: Uint8Array, at: number): Promise<number | string> {
+    const startMs = this.#options.nowMs();
+    const file = this.#file?.shared() ?? (await this.#openLater());
+    if (typeof file === 'string') return file;
+    const count = await file.readLater(into, at).finally(() => file.release());
+    this.#fastReads = this.#options.nowMs() - startMs < FAST_MS ? this.#fastReads + 1 : 0;
+    if (this.#fastReads >= FAST_READS) {
+      this.#isSlow = false;
+      this.#fastReads = 0;
+    }
+    return count;
+  }
+
+  close(): void {
+    this.#file?.release();
+    this.#file = undefined;
+  }
+
+  /** The descriptor, for one more user. */
+  async #openLater(): Promise<SharedFile | string> {
+    const opened = await this.#options.disk.openLater(this.#path);
+    if (opened === undefined) return `there is no file ${this.#path}`;
+    const header = new Uint8Array(BLOCK_BYTES);
+    const count = await opened.readLater(header, 0).catch((failure: unknown) => {
+      opened.close();
+      throw failure;
+    });
+    const fault = this.#faultIn(header, count);
+    if (fault === undefined && this.#file === undefined) return this.#adopt(opened).shared();
+    opened.close();
+    return fault ?? this.#file?.shared() ?? `${this.#path} is closed`;
+  }
+
+  #adopt(opened: ReadableSegment): SharedFile {
+    const file = new SharedFile(opened);
+    this.#file = file;
+    this.#onOpened(this);
+    return file;
+  }
+
+  #faultIn(header: Uint8Array, count: number): string | undefined {
+    if (count < header.length) return `${this.#path} has no whole header`;
+    const start = readHeader(header);
+    if (typeof start === 'string') return `${this.#path} cannot be read: ${start}`;
+    return start.position === this.base ? undefined : `the header of ${this.#path} has position ${start.position}`;
+  }
+}
+
+/** A descriptor that is closed by the last of its users: reads off the thread may outlast its place among the open. */
+class SharedFile {
+  readonly #file: ReadableSegment;
+  #users = 1;
+
+  constructor(file: ReadableSegment) {
+    this.#file = file;
+  }
+
+  read(into: Uint8Array, at: number): number {
+    return this.#file.read(into, at);
+  }
+
+  readLater(into: Uint8Array, at: number): Promise<number> {
+    return this.#file.readLater(into, at);
+  }
+
+  shared(): this {
+    this.#users += 1;
+    return this;
+  }
+
+  release(): void {
+    this.#users -= 1;
+    if (this.#users === 0) this.#file.close();
+  }
+}
+
+export class SegmentFiles {
+  readonly #options: SegmentFilesOptions;
+  readonly #groups = new Map<GroupId, readonly SegmentFile[]>();
+  #open: SegmentFile[] = [];
+  #uses = 0;
+
+  constructor(options: SegmentFilesOptions) {
+    this.#options = options;
+  }
+
+  /** Segments of the group as they were found, in order. */
+  of(group: GroupId): readonly SegmentFile[] {
+    const known = this.#groups.get(group);
+    if (known !== undefined) return known;
+    const directory = `${this.#options.directory}/${groupName(group)}`;
+    const bases = segmentBases(this.#options.disk.list(directory));
+    const files = bases.map((base) => new SegmentFile(directory, base, this.#options, (file) => this.#opened(file)));
+    // A group without segments may get some.
+    if (files.length > 0) this.#groups.set(group, files);
+    const [oldest] = this.#groups.keys();
+    if (oldest !== undefined && this.#groups.size > GROUPS_MAX) this.forget(oldest);
+    return files;
+  }
+
+  /** Notes that a file is used, so that others are closed before it. */
+  use(file: SegmentFile): SegmentFile {
+    file.usedAt = ++this.#uses;
+    return file;
+  }
+
+  /** The files of the group are looked for again. */
+  forget(group: GroupId): void {
+    const files = this.#groups.get(group);
+    if (files === undefined) return;
+    this.#groups.delete(group);
+    const forgotten = new Set(files);
+    this.#open = this.#open.filter((file) => !forgotten.has(file));
+    for (const file of files) file.close();
+  }
+
+  /** Every read has ended. */
+  close(): void {
+    for (const file of this.#open) file.close();
+    this.#open = [];
+    this.#groups.clear();
+  }
+
+  #opened(file: SegmentFile): void {
+    this.#open.push(this.use(file));
+    if (this.#open.length <= OPEN_FILES_MAX) return;
+    const idlest = this.#open.reduce((one, other) => (other.usedAt < one.usedAt ? other : one));
+    this.#open = this.#open.filter((each) => each !== idlest);
+    idlest.close();
+  }
+}

@@ -1,0 +1,224 @@
+/**
+ * Histories as one isolate reads them: finds the blocks of a range, verifies them and joins their data.
+ *
+ * A block that is read while the writer replaces it may be torn, and a group may have got segments since its directory
+ * was listed, or have been deleted and begun again. So a read that finds a fault looks for the files again and repeats
+ * a few times before it reports damage.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import { assert, DatabaseError, type GroupId, NO_BYTES } from '#base';
+import { HistoryDamage, type HistoryRange, type HistoryReader, type ReadMemory } from '#kv';
+import { nodeSegmentDisk, type SegmentDisk } from './segment-disk.ts';
+import { type SegmentFile, SegmentFiles } from './segment-files.ts';
+import { BLOCK_BYTES, BLOCK_DATA_BYTES, blockAt, blockStart, usedInBlock } from './segment-format.ts';
+
+export interface SegmentReaderOptions {
+  /** Default: the file system of this machine. */
+  readonly disk?: SegmentDisk;
+  readonly nowMs?: () => number;
+  readonly pauses?: Pauses;
+}
+
+/** Ways to wait before a read is repeated: on this thread, and off it. */
+export interface Pauses {
+  readonly now: () => void;
+  readonly later: () => Promise<void>;
+}
+
+/** Repeated reads of a range with a fault: the writer is done within microseconds, if it is running. */
+const REPEATS = 3;
+/** After these, with a pause before each: the writer's thread may have to wait for a processor. */
+const PAUSED_REPEATS = 20;
+const PAUSE_MS = 1;
+const PAUSES: Pauses = {
+  now: () => {
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE_MS);
+  },
+  later: () => delay(PAUSE_MS),
+};
+
+/** The share of a range that one segment has. */
+interface Part {
+  readonly file: SegmentFile;
+  readonly from: number;
+  readonly to: number;
+  /** Its first block, how many there are, and where they are put. */
+  readonly block: number;
+  readonly blocks: number;
+  readonly at: number;
+}
+
+export class SegmentReader implements HistoryReader {
+  readonly #files: SegmentFiles;
+  readonly #pauses: Pauses;
+
+  constructor(directory: string, options: SegmentReaderOptions = {}) {
+    const { disk = nodeSegmentDisk, nowMs = () => performance.now(), pauses = PAUSES } = options;
+    this.#files = new SegmentFiles({ directory, disk, nowMs });
+    this.#pauses = pauses;
+  }
+
+  read(group: GroupId, range: HistoryRange, memory?: ReadMemory): Uint8Array {
+    for (let repeat = 0; ; repeat++) {
+      const found = this.#readNow(group, range, memory);
+      if (typeof found !== 'string') return found;
+      this.#files.forget(group);
+      if (repeat === REPEATS + PAUSED_REPEATS) throw new HistoryDamage(group, range, found);
+      if (repeat >= REPEATS) this.#pauses.now();
+    }
+  }
+
+  readAll(
+    group: GroupId,
+    ranges: readonly HistoryRange[],
+    memory?: ReadMemory,
+  ): readonly Uint8Array[] | Promise<readonly Uint8Array[]> {
+    const found = ranges.map((range) => this.#readSoon(group, range, memory));
+    return found.every((bytes) => bytes instanceof Uint8Array) ? found : Promise.all(found);
+  }
+
+  close(): void {
+    this.#files.close();
+  }
+
+  /** Reads on this thread only what does not wait for the disk. */
+  #readSoon(group: GroupId, range: HistoryRange, memory?: ReadMemory): Uint8Array | Promise<Uint8Array> {
+    try {
+      const parts = this.#partsOf(group, range);
+      if (typeof parts === 'string' || parts.some(({ file }) => file.isSlow)) return this.#readLater(group, range, memory);
+      const found = this.#readNow(group, range, memory);
+      return typeof found === 'string' ? this.#readLater(group, range, memory) : found;
+    } catch (failure) {
+      return Promise.reject(failure as Error);
+    }
+  }
+
+  async #readLater(group: GroupId, range: HistoryRange, memory?: ReadMemory): Promise<Uint8Array> {
+    for (let repeat = 0; ; repeat++) {
+      const found = await this.#tryLater(group, range, memory);
+      if (typeof found !== 'string') return found;
+      this.#files.forget(group);
+      if (repeat === REPEATS + PAUSED_REPEATS) throw new HistoryDamage(group, range, found);
+      if (repeat >= REPEATS) await this.#pauses.later();
+    }
+  }
+
+  #readNow(group: GroupId, range: HistoryRange, memory?: ReadMemory): Uint8Array | string {
+    const parts = this.#partsOf(group, range);
+    if (typeof parts === 'string') return parts;
+    const raw = memoryFor(parts, memory);
+    for (const part of parts) {
+      const count = orUnreadable(group, () => part.file.read(...placeOf(part, raw)));
+      const fault = faultInCount(part, count);
+      if (fault !== undefined) return fault;
+    }
+    return joinBlocks(parts, raw);
+  }
+
+  async #tryLater(group: GroupId, range: HistoryRange, memory?: ReadMemory): Promise<Uint8Array | string> {
+    const parts = this.#partsOf(group, range);
+    if (typeof parts === 'string') return parts;
+    const raw = memoryFor(parts, memory);
+    const counts = await Promise.all(parts.map((part) => part.file.readLater(...placeOf(part, raw)))).catch(
+      (cause: unknown) => {
+        throw unreadable(group, cause);
+      },
+    );
+    for (const [index, part] of parts.entries()) {
+      const fault = faultInCount(part, counts[index] ?? 0);
+      if (fault !== undefined) return fault;
+    }
+    return joinBlocks(parts, raw);
+  }
+
+  #partsOf(group: GroupId, { from, to }: HistoryRange): readonly Part[] | string {
+    assert(from >= 0 && from <= to, 'A range of a history does not end before it begins', [from, to]);
+    if (from === to) return [];
+    const files = orUnreadable(group, () => this.#files.of(group));
+    const first = lastAtOrBefore(files, from);
+    const parts: Part[] = [];
+    let at = 0;
+    for (let index = first; index < files.length; index++) {
+      const file = files[index];
+      if (file === undefined) break;
+      const begin = Math.max(from, file.base);
+      const end = Math.min(to, files[index + 1]?.base ?? to);
+      if (begin >= end) break;
+      const block = blockAt(begin, file.base);
+      const blocks = blockAt(end - 1, file.base) - block + 1;
+      parts.push({ file: this.#files.use(file), from: begin, to: end, block, blocks, at });
+      at += blocks * BLOCK_BYTES;
+    }
+    return parts.length === 0 ? `it has no segment with position ${from}` : parts;
+  }
+}
+
+/** Index of the last segment that does not begin behind the position; beyond all of them if there is none. */
+function lastAtOrBefore(files: readonly SegmentFile[], position: number): number {
+  let low = 0;
+  let high = files.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((files[middle]?.base ?? 0) <= position) low = middle + 1;
+    else high = middle;
+  }
+  return low === 0 ? files.length : low - 1;
+}
+
+function memoryFor(parts: readonly Part[], memory: ReadMemory | undefined): Uint8Array {
+  const last = parts.at(-1);
+  if (last === undefined) return NO_BYTES;
+  const bytes = last.at + last.blocks * BLOCK_BYTES;
+  return memory?.take(bytes) ?? new Uint8Array(bytes);
+}
+
+function placeOf({ block, blocks, at }: Part, raw: Uint8Array): readonly [Uint8Array, number] {
+  return [raw.subarray(at, at + blocks * BLOCK_BYTES), block * BLOCK_BYTES];
+}
+
+function faultInCount({ file, block, blocks }: Part, count: number | string): string | undefined {
+  if (typeof count === 'string') return count;
+  const whole = Math.floor(count / BLOCK_BYTES);
+  return whole === blocks ? undefined : `segment ${file.name} ends before block ${block + whole}`;
+}
+
+/** The data of these blocks, in place; as text: their fault. */
+function joinBlocks(parts: readonly Part[], raw: Uint8Array): Uint8Array | string {
+  let begin = 0;
+  let end = 0;
+  for (const [index, { file, from, to, block, blocks, at }] of parts.entries()) {
+    for (let number = 0; number < blocks; number++) {
+      const place = at + number * BLOCK_BYTES;
+      const used = usedInBlock(raw, place);
+      if (used === undefined) return `block ${block + number} of segment ${file.name} does not match its checksum`;
+      const start = blockStart(block + number, file.base);
+      const needed = Math.min(BLOCK_DATA_BYTES, to - start);
+      // A segment with another one behind it ends there.
+      const isEnd = number === blocks - 1 && index < parts.length - 1;
+      if (used < needed || (isEnd && used > needed)) return `segment ${file.name} has data up to ${start + used}`;
+      const skipped = Math.max(0, from - start);
+      if (place === 0) {
+        begin = skipped;
+        end = used;
+      } else {
+        raw.copyWithin(end, place + skipped, place + used);
+        end += used - skipped;
+      }
+    }
+  }
+  return raw.subarray(begin, end);
+}
+
+function orUnreadable<Value>(group: GroupId, work: () => Value): Value {
+  try {
+    return work();
+  } catch (cause) {
+    throw unreadable(group, cause);
+  }
+}
+
+/** A read that failed, as opposed to bytes that are not what was written. */
+function unreadable(group: GroupId, cause: unknown): DatabaseError {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return new DatabaseError('internal', `The history of group ${group} could not be read: ${reason}`, { cause });
+}

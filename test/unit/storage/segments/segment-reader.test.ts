@@ -1,0 +1,129 @@
+// Goal: a reader of segments returns the bytes that were written or reports damage, keeps few descriptors open, and
+// leaves the thread where the disk is slow. Method: every byte and every cut of a small segment; a simulated disk.
+import { describe, expect, it } from 'vitest';
+import { toGroupId } from '#base';
+import { HistoryDamage } from '#kv';
+import { SegmentReader } from '../../../../src/storage/segments/segment-reader.ts';
+import { SegmentWriter } from '../../../../src/storage/segments/segment-writer.ts';
+import { bytesAt, recordsAt } from '../../../support/history-records.ts';
+import { MemorySegmentDisk } from '../../../support/memory-segment-disk.ts';
+import { HISTORIES, NO_PAUSES, SegmentHistories } from '../../../support/segment-histories.ts';
+
+const GROUP = toGroupId(7);
+const FILE = `${HISTORIES}/00000007/0000000000000000.segment`;
+
+async function withRecords(lengths: readonly number[], segmentBytes = 1e9): Promise<SegmentHistories> {
+  const histories = new SegmentHistories();
+  await histories.writer.append(new Map([[GROUP, recordsAt({ position: 0, lengths, segmentBytes })]]));
+  return histories;
+}
+
+function readWith(disk: MemorySegmentDisk, from: number, to: number): Uint8Array {
+  return new SegmentReader(HISTORIES, { disk, nowMs: () => 0, pauses: NO_PAUSES }).read(GROUP, { from, to });
+}
+
+describe('damage of a segment', () => {
+  it('is noticed for every byte of it', async () => {
+    const { disk } = await withRecords([50]);
+    const bytes = disk.file(FILE);
+    expect(bytes).toHaveLength(2 * 4_096);
+    for (let at = 0; at < bytes.length; at++) {
+      bytes[at] = (bytes[at] ?? 0) ^ (1 << (at & 7));
+      expect(() => readWith(disk, 0, 50), `byte ${at}`).toThrow(HistoryDamage);
+      bytes[at] = (bytes[at] ?? 0) ^ (1 << (at & 7));
+    }
+    expect(readWith(disk, 0, 50)).toEqual(bytesAt(0, 50));
+  });
+
+  it('is noticed for every length that it is cut to', async () => {
+    const { disk } = await withRecords([50]);
+    for (let size = 2 * 4_096 - 1; size >= 0; size--) {
+      disk.resize(FILE, size);
+      expect(() => readWith(disk, 0, 50), `cut to ${size}`).toThrow(HistoryDamage);
+    }
+  });
+
+  it('is noticed when a segment is missing, or has the name of another', async () => {
+    const { disk } = await withRecords([5_000, 5_000, 5_000], 1);
+    const [first = '', second = '', third = ''] = disk.files;
+    expect(readWith(disk, 0, 15_000)).toEqual(bytesAt(0, 15_000));
+    await disk.rename(second, `${HISTORIES}/aside`);
+    expect(() => readWith(disk, 0, 15_000)).toThrow('ends before block 3');
+    await disk.rename(third, second);
+    expect(() => readWith(disk, 0, 6_000)).toThrow('has position 10000');
+    await disk.remove(first);
+    expect(() => readWith(disk, 0, 1)).toThrow('it has no segment with position 0');
+  });
+});
+
+describe('a reader of segments', () => {
+  it('sees a segment that was begun, and a history that was begun again, after it had read the group', async () => {
+    const { disk, writer, history } = await withRecords([5_000]);
+    history.read(GROUP, { from: 0, to: 5_000 });
+    await writer.append(new Map([[GROUP, recordsAt({ position: 5_000, segment: 0, lengths: [100], segmentBytes: 1 })]]));
+    expect(history.read(GROUP, { from: 4_990, to: 5_100 })).toEqual(bytesAt(4_990, 110));
+    expect(disk.files).toHaveLength(2);
+  });
+
+  it('reads a block again that it has found torn', async () => {
+    const { disk } = await withRecords([100]);
+    const bytes = disk.file(FILE);
+    let reads = 0;
+    disk.onRead = () => {
+      // The header is read before each try.
+      reads += 1;
+      if (reads === 1 || reads === 5) bytes[4_096] = (bytes[4_096] ?? 0) ^ 1;
+    };
+    expect(readWith(disk, 0, 100)).toEqual(bytesAt(0, 100));
+    expect(reads).toBe(6);
+  });
+
+  it('returns bytes behind the range only as far as they are records', async () => {
+    const { history } = await withRecords([4_090, 50]);
+    expect(history.read(GROUP, { from: 10, to: 20 })).toEqual(bytesAt(10, 4_080));
+    expect(history.read(GROUP, { from: 4_100, to: 4_101 })).toEqual(bytesAt(4_100, 40));
+  });
+
+  it('keeps 64 files open at most, also while it reads off the thread', async () => {
+    const disk = new MemorySegmentDisk();
+    const writer = new SegmentWriter(HISTORIES, disk);
+    const groups = Array.from({ length: 200 }, (_, number) => toGroupId(number + 1));
+    await writer.append(new Map(groups.map((group) => [group, recordsAt({ position: 0, lengths: [100] })])));
+    await writer.close();
+    let nowMs = 0;
+    const reader = new SegmentReader(HISTORIES, { disk, nowMs: () => nowMs++ * 2, pauses: NO_PAUSES });
+    for (const group of groups) reader.read(group, { from: 0, to: 100 });
+    expect(disk.openCount).toBe(64);
+    const found = await Promise.all(groups.map((group) => reader.readAll(group, [{ from: 0, to: 100 }])));
+    expect(found.flat()).toHaveLength(200);
+    expect(disk.openCount).toBe(64);
+    reader.close();
+    expect(disk.openCount).toBe(0);
+  });
+
+  it('reads off the thread after a slow read, until 32 reads were fast', async () => {
+    const { disk } = await withRecords([100]);
+    let [nowMs, readMs] = [0, 0];
+    const areLater: boolean[] = [];
+    disk.onRead = (_, isLater) => {
+      nowMs += readMs;
+      areLater.push(isLater);
+    };
+    const reader = new SegmentReader(HISTORIES, { disk, nowMs: () => nowMs, pauses: NO_PAUSES });
+    const range = { from: 0, to: 100 };
+    const read = async (): Promise<boolean | undefined> => {
+      await reader.readAll(GROUP, [range]);
+      return areLater.at(-1);
+    };
+    expect(reader.readAll(GROUP, [range])).toBeInstanceOf(Array);
+    readMs = 5;
+    expect(await read()).toBe(false);
+    readMs = 0.2;
+    for (let reads = 0; reads < 31; reads++) expect(await read()).toBe(true);
+    readMs = 5;
+    await read();
+    readMs = 0.2;
+    for (let reads = 0; reads < 32; reads++) expect(await read()).toBe(true);
+    expect(await read()).toBe(false);
+  });
+});

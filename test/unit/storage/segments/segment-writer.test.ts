@@ -1,0 +1,135 @@
+// Goal: segments have the bytes of docs/formats/segments.md whatever the appends were, and nothing is written after a
+// failure. Method: a simulated disk.
+import { describe, expect, it } from 'vitest';
+import { type GroupId, toGroupId } from '#base';
+import { StorageFailure } from '#storage';
+import { SegmentWriter } from '../../../../src/storage/segments/segment-writer.ts';
+import { bytesAt, recordsAt } from '../../../support/history-records.ts';
+import { MemorySegmentDisk, type SegmentStep } from '../../../support/memory-segment-disk.ts';
+import { HISTORIES, SegmentHistories } from '../../../support/segment-histories.ts';
+
+const GROUP = toGroupId(7);
+const OTHER = toGroupId(8);
+const SEGMENT_BYTES = 9_000;
+
+/** Appends records of 100 bytes, some at a time. */
+async function appendAll(writer: SegmentWriter, group: GroupId, counts: readonly number[]): Promise<void> {
+  let [position, segment]: [number, number | undefined] = [0, undefined];
+  for (const count of counts) {
+    const lengths = Array.from({ length: count }, () => 100);
+    const records = recordsAt({ position, segment, lengths, segmentBytes: SEGMENT_BYTES });
+    await writer.append(new Map([[group, records]]));
+    segment = records.segments.at(-1)?.position ?? segment;
+    position += records.bytes.length;
+  }
+}
+
+function failure(code: string): Error {
+  return Object.assign(new Error(code), { code, syscall: 'write' });
+}
+
+describe('a writer of segments', () => {
+  it('makes the same files from the same records, however they are appended', async () => {
+    const files = new Set<string>();
+    for (const counts of [[300], Array.from({ length: 300 }, () => 1), [40, 1, 50, 9, 200]]) {
+      const { disk, writer } = new SegmentHistories();
+      await appendAll(writer, GROUP, counts);
+      files.add(JSON.stringify(disk.files.map((path) => [path, Buffer.from(disk.file(path)).toString('base64')])));
+      expect(disk.files).toHaveLength(4);
+    }
+    expect(files.size).toBe(1);
+  });
+
+  it('goes on where another process has stopped, and with more groups than files stay open', async () => {
+    const disk = new MemorySegmentDisk();
+    const groups = Array.from({ length: 100 }, (_, number) => toGroupId(number + 1));
+    for (let turn = 0; turn < 3; turn++) {
+      const writer = new SegmentWriter(HISTORIES, disk);
+      for (const position of [turn * 6_000, turn * 6_000 + 3_000]) {
+        const segment = position === 0 ? undefined : 0;
+        const records = recordsAt({ position, segment, lengths: [3_000] });
+        await writer.append(new Map(groups.map((group) => [group, records])));
+        expect(disk.openCount).toBeLessThanOrEqual(64);
+      }
+      await writer.close();
+      expect(disk.openCount).toBe(0);
+    }
+    const { history } = new SegmentHistories(disk);
+    for (const group of groups) {
+      const found = history.read(group, { from: 0, to: 18_000 });
+      expect(Buffer.compare(found, bytesAt(0, 18_000))).toBe(0);
+    }
+  });
+
+  it('refuses to add to a history that ends elsewhere on the disk', async () => {
+    const { disk, writer } = new SegmentHistories();
+    await appendAll(writer, GROUP, [3]);
+    const next = new SegmentWriter(HISTORIES, disk);
+    const records = recordsAt({ position: 200, segment: 0, lengths: [100] });
+    await expect(next.append(new Map([[GROUP, records]]))).rejects.toThrow(/damaged at offset 4096/);
+  });
+
+  it('writes nothing after a failed write', async () => {
+    const { disk, writer } = new SegmentHistories();
+    await appendAll(writer, GROUP, [3]);
+    disk.onStep = ({ kind }) => {
+      if (kind === 'write') throw failure('EIO');
+    };
+    const records = recordsAt({ position: 300, segment: 0, lengths: [100] });
+    await expect(writer.append(new Map([[GROUP, records]]))).rejects.toThrow(StorageFailure);
+    const steps: SegmentStep[] = [];
+    disk.onStep = (step) => steps.push(step);
+    await expect(writer.append(new Map([[OTHER, recordsAt({ position: 0, lengths: [1] })]]))).rejects.toThrow('EIO');
+    await expect(writer.sync()).rejects.toThrow('EIO');
+    await expect(writer.cut(GROUP, 100)).rejects.toThrow('EIO');
+    expect(steps).toEqual([]);
+  });
+
+  it('writes nothing after a failed sync, and says when the disk is full', async () => {
+    for (const [code, kind] of [
+      ['EIO', 'unwritten'],
+      ['ENOSPC', 'full'],
+    ] as const) {
+      const { disk, writer } = new SegmentHistories();
+      await appendAll(writer, GROUP, [3]);
+      disk.onStep = (step) => {
+        if (step.kind === 'sync') throw failure(code);
+      };
+      await expect(writer.sync()).rejects.toMatchObject({ kind, path: disk.files[0] });
+      disk.onStep = undefined;
+      await expect(writer.sync()).rejects.toMatchObject({ kind });
+      const records = recordsAt({ position: 300, segment: 0, lengths: [100] });
+      await expect(writer.append(new Map([[GROUP, records]]))).rejects.toMatchObject({ kind });
+    }
+  });
+
+  it('syncs what was written since the last sync, and waits for a sync that runs', async () => {
+    const { disk, writer } = new SegmentHistories();
+    const synced: string[] = [];
+    disk.onStep = ({ kind, path }) => {
+      if (kind === 'sync' || kind === 'sync-directory') synced.push(path.slice(HISTORIES.length));
+    };
+    await appendAll(writer, GROUP, [3]);
+    const first = writer.sync();
+    await writer.sync();
+    const files = ['/00000007/0000000000000000.segment'];
+    expect(synced.toSorted()).toEqual(['', '', '/00000007', ...files].toSorted());
+    await first;
+    await writer.append(new Map([[GROUP, recordsAt({ position: 300, segment: 0, lengths: [100] })]]));
+    synced.length = 0;
+    await writer.sync();
+    expect(synced).toEqual(files);
+  });
+
+  it('shares sealed segments of a copied history where the file system has links', async () => {
+    for (const hasLinks of [true, false]) {
+      const { disk, writer, history } = new SegmentHistories();
+      disk.hasLinks = hasLinks;
+      await appendAll(writer, GROUP, [200]);
+      await writer.copy(GROUP, OTHER);
+      const links = await Promise.all(disk.files.map(async (path) => (await disk.stat(path)).nlink));
+      expect(links).toEqual(hasLinks ? [2, 2, 1, 2, 2, 1] : [1, 1, 1, 1, 1, 1]);
+      expect(history.read(OTHER, { from: 0, to: 20_000 }).length).toBeGreaterThanOrEqual(20_000);
+    }
+  });
+});
