@@ -30,6 +30,8 @@ export class HistoryScan {
   /** The remaining revisions, both inclusive. */
   #first: number;
   #last: number;
+  /** Upwards, the position behind the last of them, once it was looked up. */
+  #end: number | undefined;
   /** Mean size of a transaction in the last slice downwards. */
   #transactionBytes: number | undefined;
 
@@ -68,8 +70,8 @@ export class HistoryScan {
   }
 
   #sliceUp(): HistorySlice | Promise<HistorySlice> {
-    const range = { from: this.#reader.start(this.#first), to: this.#reader.start(this.#last + 1) };
-    return this.#reader.slice(range, this.#sliceBytes);
+    this.#end ??= this.#reader.start(this.#last + 1);
+    return this.#reader.slice({ from: this.#reader.start(this.#first), to: this.#end }, this.#sliceBytes);
   }
 
   /** The last transactions, of up to twice as many bytes as the slice should have; at least one. */

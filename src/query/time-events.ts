@@ -54,7 +54,7 @@ const ROWS_PER_TEST = 2;
 /** Rows of one list that a range of revisions touches beside its own rows. */
 const ROWS_BESIDE = 2;
 /** Cost of the history that the 64 entries of a row are of, if that list has all of its events. */
-const HISTORY_COST_PER_ROW = 16;
+const HISTORY_COST_PER_ROW = 8;
 const HISTORY: Plan = { kind: 'history' };
 
 /** Undefined when nothing is selected. */
