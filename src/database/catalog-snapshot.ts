@@ -14,8 +14,8 @@ import { readCatalogApplied } from './catalog-rows.ts';
 import { unexpectedRow } from './corruption.ts';
 import type { HistoryPart } from './history-export.ts';
 import { RowKeys } from './keys.ts';
-import type { LogPlace } from './record.ts';
 import type { DatabaseSource } from './reader.ts';
+import type { LogPlace } from './record.ts';
 import { slices } from './walks.ts';
 
 /** A catalog of a million databases has about so much. */

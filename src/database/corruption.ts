@@ -24,7 +24,7 @@ export function unexpectedRow(key: Uint8Array, fault: string): DatabaseError {
   return new DatabaseError('internal', message, { details: { reason: UNEXPECTED_ROW } });
 }
 
-/** The error for a record of a history that has other content than was looked for. It ends the read and nothing else. */
+/** The error for a record of a history with other content than was looked for. It ends the read and nothing else. */
 export function unexpectedRecord(group: GroupId, position: number, fault: string): DatabaseError {
   const message = `The record at ${position} of the history of group ${group} is not what was looked for: ${fault}`;
   return new DatabaseError('internal', message, { details: { reason: UNEXPECTED_ROW } });

@@ -22,7 +22,7 @@
 import { ByteReader, type ByteWriter } from '#base';
 import { closeRow, openRow, sealRow, unexpectedRow } from './corruption.ts';
 import { HEAD_KIND, type HeadName, type TimeRowKey } from './keys.ts';
-import { PostingBlock, type PostingEntry, PostingPlace, writePosting } from './posting.ts';
+import { type PackedEntry, PostingBlock, type PostingEntry, PostingPlace, writePosting } from './posting.ts';
 
 const FORMAT = 2;
 const SPILLED = 1;
@@ -86,7 +86,7 @@ export function writeHead(into: ByteWriter, head: HeadFields, inline: Uint8Array
 export function writeFirstOfSubject(
   into: ByteWriter,
   tip: readonly number[],
-  event: Readonly<PostingPlace>,
+  event: PackedEntry,
   scratch: PostingPlace,
 ): void {
   const [streamId = 0, sourceId = 0, typeId = 0] = tip;

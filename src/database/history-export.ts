@@ -19,6 +19,7 @@ import { DatabaseReader, type DatabaseSource, type HistorySlice } from './reader
 import type { LogPlace } from './record.ts';
 import { componentPart, loadLedger, partKeys, partKeysOf, recordAt, recordsBehind } from './stored-definitions.ts';
 import { refusalsBehind, type StoredRefusal } from './stored-refusals.ts';
+import { RECORD_BYTES_PER_WAIT } from './walks.ts';
 
 /** Whole records, definitions and refusals; none where there is nothing left but to say how far the log has come. */
 export interface HistoryPart {
@@ -27,9 +28,6 @@ export interface HistoryPart {
   readonly last: LogPlace;
   readonly isLast: boolean;
 }
-
-/** Bytes of the history that are read at a time, about. */
-const READ_BYTES = 256 * 1024;
 
 /** What is sent in one piece. */
 interface SentUnit {
@@ -70,7 +68,8 @@ export class HistoryExport {
     const from = decodeStanding(standing);
     if (from === undefined) return 'it does not say where it stands';
     // A replica that has more than this one needs nothing of it, and there is nothing to compare.
-    if (from.revision > mark.revision) return new HistoryExport(reader, mark, { at: mark.end, records: [], refusals: [] });
+    if (from.revision > mark.revision)
+      return new HistoryExport(reader, mark, { at: mark.end, records: [], refusals: [] });
     const here = chainHashOf(reader, mark, from.revision);
     if (compareBytes(here, from.chainHash) !== 0) {
       return `its revision ${from.revision} has the chain hash ${toHex(from.chainHash)}, and ${toHex(here)} here`;
@@ -126,7 +125,7 @@ export class HistoryExport {
 
   async #read(): Promise<void> {
     this.#reader.release();
-    this.#slice = await this.#reader.slice({ from: this.#at, to: this.#mark.end }, READ_BYTES);
+    this.#slice = await this.#reader.slice({ from: this.#at, to: this.#mark.end }, RECORD_BYTES_PER_WAIT);
     this.#place = 0;
   }
 

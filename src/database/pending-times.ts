@@ -6,7 +6,7 @@ import { ByteWriter } from '#base';
 import type { KvBatch } from '#kv';
 import { startOfTimes, writeChunk } from './head.ts';
 import type { RowKeys, TimeRowKey } from './keys.ts';
-import { PostingPlace, writePosting } from './posting.ts';
+import { type PackedEntry, PostingPlace, writePosting } from './posting.ts';
 
 interface PendingSecond extends TimeRowKey {
   /** `NUMBERS` for each event, in order of position. */
@@ -27,7 +27,7 @@ export class PendingTimes {
   #last: PendingSecond | undefined;
 
   /** Events come in order of position. */
-  add(event: Readonly<PostingPlace>): void {
+  add(event: PackedEntry): void {
     const { entries } = this.#secondOf(event);
     entries.push(event.revision, event.index, event.position, event.nanos, event.extra);
   }
@@ -61,7 +61,7 @@ export class PendingTimes {
     }
   }
 
-  #secondOf({ seconds, revision }: Readonly<PostingPlace>): PendingSecond {
+  #secondOf({ seconds, revision }: PackedEntry): PendingSecond {
     const last = this.#last?.seconds === seconds ? this.#last : this.#bySecond.get(seconds);
     const isFull = last !== undefined && last.entries.length >= NUMBERS_MAX && last.entries.at(-NUMBERS) !== revision;
     this.#last = last === undefined || isFull ? this.#begin({ seconds, firstRevision: revision }) : last;

@@ -45,21 +45,28 @@ const HAS_EXTRA = 4;
 const FLAGS = 8;
 const NANOS_PER_MILLI = 1_000_000;
 
-/** An entry as it is written: the next one is written, or read, relative to it. Mutable: it moves along. */
-export class PostingPlace implements EventPlace {
+/** An entry as it is written. */
+export interface PackedEntry extends EventPlace {
+  readonly seconds: number;
+  readonly nanos: number;
+  /** See `extraOf`. */
+  readonly extra: number;
+}
+
+/** The entry that the next one is written, or read, relative to. Mutable: it moves along. */
+export class PostingPlace implements PackedEntry {
   revision = 0;
   index = 0;
   position = 0;
   seconds = 0;
   nanos = 0;
-  /** See `extraOf`. */
   extra = 0;
 
   reset(): void {
     this.set(ZERO);
   }
 
-  set(entry: Readonly<PostingPlace>): void {
+  set(entry: PackedEntry): void {
     this.revision = entry.revision;
     this.index = entry.index;
     this.position = entry.position;
@@ -82,7 +89,7 @@ function effectiveMsOf(seconds: number, nanos: number): number {
 }
 
 /** Appends the entry and moves `last` to it. Positions grow along a list. */
-export function writePosting(into: ByteWriter, last: PostingPlace, entry: Readonly<PostingPlace>): void {
+export function writePosting(into: ByteWriter, last: PostingPlace, entry: PackedEntry): void {
   const revisionDelta = entry.revision - last.revision;
   const timeKind = timeKindOf(last, entry);
   into.varint(revisionDelta * FLAGS + (entry.extra === 0 ? 0 : HAS_EXTRA) + timeKind);
@@ -96,7 +103,7 @@ export function writePosting(into: ByteWriter, last: PostingPlace, entry: Readon
   last.set(entry);
 }
 
-function timeKindOf(last: Readonly<PostingPlace>, entry: Readonly<PostingPlace>): number {
+function timeKindOf(last: PackedEntry, entry: PackedEntry): number {
   if (entry.seconds === last.seconds && entry.nanos === last.nanos) return TIME_SAME;
   return entry.nanos % NANOS_PER_MILLI === 0 ? TIME_MILLIS : TIME_NANOS;
 }

@@ -108,7 +108,7 @@ export class DatabaseReader {
     return value === undefined ? undefined : toRevision(readTransactionRow(key, value));
   }
 
-  /** Position of the revision's record, which is applied and not 0; of the revision after that, where the history ends. */
+  /** Position of the record of a revision, which is applied and not 0; of the one after all, the end of the history. */
   start(revision: number): number {
     const found = this.#storedStart(revision);
     if (found !== undefined) return found;

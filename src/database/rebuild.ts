@@ -92,7 +92,12 @@ async function indexHistory({ store, reader, start }: Rebuild, durable: DurableP
   // There are no derived rows, so the filter knows them all.
   const filter = new KeyFilter(FILTER_BYTES_MAX);
   filter.complete();
-  const writer = new DatabaseWriter({ reader: new DatabaseReader(reader.source), applied: start, filter, hash: new KeyHash() });
+  const writer = new DatabaseWriter({
+    reader: new DatabaseReader(reader.source),
+    applied: start,
+    filter,
+    hash: new KeyHash(),
+  });
   const chain = new ChainCheck(sha256, 0, start.chainHash);
   const write = async (flushInto: (batch: KvBatch) => void): Promise<void> => {
     const batch = store.batch();

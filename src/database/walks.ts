@@ -1,6 +1,6 @@
 /**
- * Walks over many rows or records, in slices, such as heads by prefix (the listings). Each is an async generator that yields what
- * one wait fetched. Leaving the loop early closes the range underneath.
+ * Walks over many rows or records, in slices, such as heads by prefix (the listings). Each is an async generator that
+ * yields what one wait fetched. Leaving the loop early closes the range underneath.
  */
 import { compareBytes } from '#base';
 import type { HistoryRange, KvRange, KvRow } from '#kv';
@@ -9,7 +9,8 @@ import { type HeadKind, headTerm } from './keys.ts';
 import type { DatabaseReader, HistorySlice } from './reader.ts';
 
 const ROWS_PER_WAIT = 256;
-const RECORD_BYTES_PER_WAIT = 256 * 1024;
+/** A read of so many fits in the memory that a reader uses again. */
+export const RECORD_BYTES_PER_WAIT: number = 96 * 1024;
 
 export interface HeadWalk {
   readonly kind: HeadKind;
@@ -34,7 +35,7 @@ export async function* walkHeads(reader: DatabaseReader, walk: HeadWalk): AsyncG
   }
 }
 
-/** The records of a range of the history, slice by slice; a slice of a reader that lends is valid until the next one. */
+/** The records of a range of the history, slice by slice; a slice that is lent is valid until the next one. */
 export async function* walkHistory(reader: DatabaseReader, { from, to }: HistoryRange): AsyncGenerator<HistorySlice> {
   for (let at = from; at < to; ) {
     const slice = await reader.slice({ from: at, to }, RECORD_BYTES_PER_WAIT);

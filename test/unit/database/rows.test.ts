@@ -13,13 +13,7 @@ import {
   toTerm,
   uuidv7,
 } from '#base';
-import {
-  encodeTransactPayload,
-  NO_OPTIONS,
-  readTransactPayload,
-  type StoredEventId,
-  stampPayload,
-} from '#model';
+import { encodeTransactPayload, NO_OPTIONS, readTransactPayload, type StoredEventId, stampPayload } from '#model';
 import { NO_DEFINITIONS, NO_REFUSALS, readAppliedRow, writeApplied } from '../../../src/database/applied.ts';
 import { sealRow } from '../../../src/database/corruption.ts';
 import {
@@ -95,11 +89,10 @@ const entries = (maxLength: number): fc.Arbitrary<PostingEntry[]> =>
     });
 
 function packed(list: readonly PostingEntry[], last: PostingPlace = new PostingPlace()): Uint8Array {
-  const [writer, next] = [new ByteWriter(), new PostingPlace()];
+  const writer = new ByteWriter();
   for (const { recordedTimeMs, hasStoredId, ...place } of list) {
     const extra = extraOf({ ...place, storedId: hasStoredId ? 'other' : undefined }, recordedTimeMs);
-    next.set({ ...place, extra } as PostingPlace);
-    writePosting(writer, last, next);
+    writePosting(writer, last, { ...place, extra });
   }
   return writer.take();
 }

@@ -84,7 +84,9 @@ it('events of posting entries are the same one by one and all at once, in any or
   const list = await postings(reader, 60);
   const shuffled = list.toSorted((left, right) => ((left.revision * 7) % 61) - ((right.revision * 7) % 61));
   for (const entries of [list, shuffled, list.slice(0, 1), []]) {
-    expect(await reader.eventsOf(entries)).toEqual(entries.map((entry) => new DatabaseReader(host.source).eventOf(entry)));
+    expect(await reader.eventsOf(entries)).toEqual(
+      entries.map((entry) => new DatabaseReader(host.source).eventOf(entry)),
+    );
   }
   expect(list.filter(({ hasStoredId }) => hasStoredId)).toHaveLength(19);
 });
