@@ -5,9 +5,10 @@
  * the sizes of the transactions before, and then has the position that is recorded for it. The scan checks that there
  * is no gap between two slices: a missing record is an error, never a shorter answer. (Q6)
  */
+import { assert } from '#base';
 import { type DatabaseReader, type HistorySlice, type StoredTransaction, unexpectedRow } from '#database';
 import type { Direction } from '#model';
-import type { SlicePace } from './slice-pace.ts';
+import { pulled, type SlicePace } from './slice-pace.ts';
 
 export interface HistoryScanOptions {
   readonly direction: Direction;
@@ -21,6 +22,15 @@ export interface HistoryScanOptions {
 /** The first slice is small because the reader may want one event only. */
 const SLICE_BYTES_FIRST = 16 * 1024;
 const SLICE_GROWTH = 4;
+
+/** The transaction of a revision, which is applied and not 0. */
+export async function transactionOf(reader: DatabaseReader, revision: number): Promise<StoredTransaction> {
+  // Downwards, because a slice then has the size of its transactions.
+  const scan = new HistoryScan(reader, { direction: 'reverse', first: revision, last: revision, pace: pulled() });
+  const [transaction] = (await scan.next()) ?? [];
+  assert(transaction !== undefined, 'A pace that is pulled admits every transaction', revision);
+  return transaction;
+}
 
 export class HistoryScan {
   readonly #reader: DatabaseReader;

@@ -17,12 +17,13 @@
  * rows of the time index, it comes first. (Q4)
  */
 import { assert } from '#base';
-import type { DatabaseReader, PostingEntry, StoredEvent } from '#database';
+import { type DatabaseReader, eventsOf, type PostingEntry, type StoredEvent } from '#database';
 import type { Direction, EffectiveTimeBounds, Position, Selector } from '#model';
 import { type Bounds, historyCost, isEmpty, upTo } from './bounds.ts';
 import { Candidates, type EventChunks, Slice } from './event-chunks.ts';
 import { type EventTest, effectiveTimeOf, testOf } from './event-test.ts';
 import { HistoryEntries } from './history-entries.ts';
+import { transactionOf } from './history-scan.ts';
 import { ListEntries } from './list-entries.ts';
 import { type Plan, planSelector } from './plan.ts';
 import { rankRange } from './rank.ts';
@@ -59,7 +60,7 @@ const HISTORY: Plan = { kind: 'history' };
 
 /** Undefined when nothing is selected. */
 export async function timeEvents(reader: DatabaseReader, options: TimeEventsOptions): Promise<EventChunks | undefined> {
-  const after = options.after === undefined ? undefined : placeOf(reader, options.after, options.at);
+  const after = options.after === undefined ? undefined : await placeOf(reader, options.after, options.at);
   const bounds = after === undefined ? beyond(options) : options.bounds;
   if (isEmpty(bounds)) return undefined;
   const plan = await planSelector(reader, options.selector, bounds);
@@ -67,9 +68,13 @@ export async function timeEvents(reader: DatabaseReader, options: TimeEventsOpti
 }
 
 /** The place in time of the event at a position; undefined when there is none up to the revision of the read. */
-function placeOf(reader: DatabaseReader, position: Position, at: number): TimePlace | undefined {
-  const { revision, index } = position;
-  const event = revision >= 1 && revision <= at ? reader.eventAt(position) : undefined;
+async function placeOf(
+  reader: DatabaseReader,
+  { revision, index }: Position,
+  at: number,
+): Promise<TimePlace | undefined> {
+  if (revision < 1 || revision > at) return undefined;
+  const event = eventsOf(await transactionOf(reader, revision))[index];
   return event && { ...effectiveTimeOf(event), revision, index };
 }
 
