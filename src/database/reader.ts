@@ -261,8 +261,8 @@ export class DatabaseReader {
     while (at < all.length && at < wanted.bytes) {
       const position = wanted.from + at;
       const found = readRecord(all, at, wanted.from);
-      if (typeof found === 'string') throw unexpectedRecord(this.source.group, position, found);
-      if (found === undefined) break;
+      if (typeof found === 'string' && at === 0) throw unexpectedRecord(this.source.group, position, found);
+      if (typeof found !== 'object') break;
       const before = transactions.at(-1);
       if (before !== undefined && found.revision !== before.revision + 1) {
         const fault = `it is revision ${found.revision}, and the one before is ${before.revision}`;

@@ -18,7 +18,7 @@ import { TABLE } from './keys.ts';
 import { DatabaseReader, type DatabaseSource } from './reader.ts';
 import { definitionsUpTo, loadLedger, partKeys, partKeysOf } from './stored-definitions.ts';
 import { takeRefusalsBack, writeRefusalPlaces } from './stored-refusals.ts';
-import { ChainCheck } from './verify.ts';
+import { ChainCheck, durableHead } from './verify.ts';
 import { walkHistory } from './walks.ts';
 
 /** Everything up to here is durable. */
@@ -38,7 +38,7 @@ export async function rebuildDerived(store: KvWriter, source: DatabaseSource, du
   const applied = reader.applied();
   if (applied === undefined) throw unexpectedRow(reader.keys.applied(), 'the applied row is missing');
   const { keys } = reader;
-  const end = durable.revision === 0 ? 0 : reader.transactionHead(durable.revision).end;
+  const end = durable.revision === 0 ? 0 : durableHead(source, durable.revision).end;
   const above = keys.positions(durable.revision + 1, Number.MAX_SAFE_INTEGER);
   await store.clear(above.gte, above.lt);
   await store.cutHistory(source.group, end);

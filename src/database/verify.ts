@@ -9,8 +9,8 @@
 import { compareBytes, type Sha256 } from '#base';
 import { isFaultOfRow } from './corruption.ts';
 import { genesisHash } from './facts.ts';
-import type { DatabaseReader } from './reader.ts';
-import type { StoredTransaction } from './record.ts';
+import { DatabaseReader, type DatabaseSource } from './reader.ts';
+import type { StoredTransaction, TransactionHead } from './record.ts';
 import { walkHistory } from './walks.ts';
 
 export type HistoryCheck =
@@ -28,16 +28,16 @@ export async function verifyHistory(reader: DatabaseReader, durableRevision: num
   if (applied === undefined) return broken(durableRevision + 1, 'there is no applied row');
   if (applied.revision <= durableRevision) return WHOLE;
   const { sha256 } = reader.source;
-  const base = durableRevision === 0 ? undefined : reader.transactionHead(durableRevision);
+  const base = durableRevision === 0 ? undefined : durableHead(reader.source, durableRevision);
   const chain = new ChainCheck(sha256, durableRevision, base?.chainHash ?? genesisHash(sha256, applied.rootId));
   let end = base?.end ?? 0;
   try {
     for await (const { transactions } of walkHistory(reader, { from: end, to: applied.end })) {
       for (const transaction of transactions) {
-        const fault = chain.take(transaction);
+        const start = reader.start(chain.revision + 1);
+        const isPlaced = start === end;
+        const fault = isPlaced ? chain.take(transaction) : `its position is ${end}, and its row has ${start}`;
         if (fault !== undefined) return broken(chain.revision + 1, fault);
-        const start = reader.start(transaction.revision);
-        if (start !== end) return broken(transaction.revision, `its position is said to be ${start}, and is ${end}`);
         ({ end } = transaction);
       }
     }
@@ -48,6 +48,11 @@ export async function verifyHistory(reader: DatabaseReader, durableRevision: num
   if (chain.revision !== applied.revision) return broken(chain.revision + 1, 'its record is missing');
   if (compareBytes(chain.hash, applied.chainHash) === 0) return WHOLE;
   return broken(applied.revision, 'its chain hash is not that of the applied row');
+}
+
+/** Read by itself: the applied row may name an end that the history does not reach any more. */
+export function durableHead(source: DatabaseSource, revision: number): TransactionHead {
+  return new DatabaseReader(source).transactionHead(revision);
 }
 
 /** Follows the chain hash from transaction to transaction. */

@@ -51,7 +51,7 @@ export async function sharedContent(kv: KvReader, group: GroupId = GROUP): Promi
   const [places, refusals] = [tablePrefix(keys, TABLE.REFUSAL_PLACE), tablePrefix(keys, TABLE.REFUSAL)];
   const shared = (await dump(kv, group)).flatMap((row) => {
     if (row.startsWith(places) || row.startsWith(applied)) return [];
-    return row.startsWith(refusals) ? [row.slice(row.indexOf(' '))] : [row];
+    return row.startsWith(refusals) ? [`refusal${row.slice(row.indexOf(' '))}`] : [row];
   });
   return [...shared, appliedContent(kv, keys.applied().slice())];
 }

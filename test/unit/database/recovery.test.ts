@@ -60,13 +60,13 @@ describe('verifyHistory (D11)', () => {
     expect(await verifyHistory(host.reader(), durable.revision)).toMatchObject({ kind: 'broken', revision: 16 });
   });
 
-  it('reports a wrong byte of a chain hash or a body', async () => {
+  it('reports a wrong byte of a tag, a chain hash or a body', async () => {
     const { host, durable } = await fullHost();
     const { position, end, view } = host.reader().transaction(16);
     const record = host.kv.history.read(host.source.group, { from: position, to: end });
     const hash = Array.from({ length: 32 }, (_, at) => view.chainHashStart + at);
-    const body = Array.from({ length: view.body.end - view.body.start }, (_, at) => view.body.start + at);
-    for (const at of [...hash, ...body.filter((_, place) => place % 7 === 0)]) {
+    const id = Array.from({ length: 16 }, (_, at) => view.body.transactionIdStart + at);
+    for (const at of [0, ...hash, ...id]) {
       const right = record[at] ?? 0;
       record[at] = right ^ 0x10;
       expect(await verifyHistory(host.reader(), durable.revision)).toMatchObject({ kind: 'broken', revision: 16 });
