@@ -132,3 +132,21 @@ it('a slice of a query ends after a maximum of events, bytes and tests (Q8)', as
   const [first] = await sizes(and([term('by-type', 'type-3'), term('by-subject-prefix', 'customer-7')]));
   expect(first).toBeLessThanOrEqual(1024);
 });
+
+it.each(['forward', 'reverse'] as const)(
+  'slices of long events going %s read each about once (Q8)',
+  async (direction) => {
+    const long = memoryKv();
+    const reader = new CountingReader(long);
+    const large = new KnownDatabase(long, reader);
+    await large.fill(40, () => [{ source: 'a', type: 't', data: new Uint8Array(50_000) }]);
+    const query = { selector: term('by-stream', 'a'), revisions: {}, direction };
+    let bytes = 0;
+    for await (const slice of queryEvents(large.source, { at: 40, query, pace: pulled(64 * 1024) })) {
+      expect(slice.length).toBeLessThanOrEqual(2);
+      for (const event of slice) bytes += event.bytes.length;
+    }
+    expect(bytes).toBeGreaterThan(40 * 50_000);
+    expect(reader.bytes).toBeLessThan(1.5 * bytes);
+  },
+);
