@@ -85,7 +85,8 @@ export class SegmentReader implements HistoryReader {
   #readSoon(group: GroupId, range: HistoryRange, memory?: ReadMemory): Uint8Array | Promise<Uint8Array> {
     try {
       const parts = this.#partsOf(group, range);
-      if (typeof parts === 'string' || parts.some(({ file }) => file.isSlow)) return this.#readLater(group, range, memory);
+      if (typeof parts === 'string' || parts.some(({ file }) => file.isSlow))
+        return this.#readLater(group, range, memory);
       const found = this.#readNow(group, range, memory);
       return typeof found === 'string' ? this.#readLater(group, range, memory) : found;
     } catch (failure) {

@@ -43,8 +43,9 @@ describe('a block', () => {
   it('is refused with any bit flipped', () => {
     const bytes = bytesAt(5, BLOCK_BYTES);
     sealBlock(bytes, 0, 4_000);
-    const accepted = [...flips(bytes)].filter(() => usedInBlock(bytes, 0) !== undefined);
-    expect(accepted).toEqual([]);
+    let accepted = 0;
+    for (const _ of flips(bytes)) if (usedInBlock(bytes, 0) !== undefined) accepted += 1;
+    expect(accepted).toBe(0);
     expect(usedInBlock(bytes, 0)).toBe(4_000);
   });
 

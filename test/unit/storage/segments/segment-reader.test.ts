@@ -14,7 +14,7 @@ const FILE = `${HISTORIES}/00000007/0000000000000000.segment`;
 
 async function withRecords(lengths: readonly number[], segmentBytes = 1e9): Promise<SegmentHistories> {
   const histories = new SegmentHistories();
-  await histories.writer.append(new Map([[GROUP, recordsAt({ position: 0, lengths, segmentBytes })]]));
+  await histories.histories.append(new Map([[GROUP, recordsAt({ position: 0, lengths, segmentBytes })]]));
   return histories;
 }
 
@@ -58,9 +58,11 @@ describe('damage of a segment', () => {
 
 describe('a reader of segments', () => {
   it('sees a segment that was begun, and a history that was begun again, after it had read the group', async () => {
-    const { disk, writer, history } = await withRecords([5_000]);
+    const { disk, histories, history } = await withRecords([5_000]);
     history.read(GROUP, { from: 0, to: 5_000 });
-    await writer.append(new Map([[GROUP, recordsAt({ position: 5_000, segment: 0, lengths: [100], segmentBytes: 1 })]]));
+    await histories.append(
+      new Map([[GROUP, recordsAt({ position: 5_000, segment: 0, lengths: [100], segmentBytes: 1 })]]),
+    );
     expect(history.read(GROUP, { from: 4_990, to: 5_100 })).toEqual(bytesAt(4_990, 110));
     expect(disk.files).toHaveLength(2);
   });
