@@ -10,6 +10,8 @@ import { SegmentHistories } from '../../support/segment-histories.ts';
 
 const GROUPS = [toGroupId(1), toGroupId(2)] as const;
 const SEGMENT_BYTES = 10_000;
+/** Within the first segment. */
+const CUT = 6_000;
 const NOTHING: SegmentSurvival = { sector: () => false, name: () => false };
 const EVERYTHING: SegmentSurvival = { sector: () => true, name: () => true };
 
@@ -58,6 +60,15 @@ async function work(kept: SegmentHistories, known: Known): Promise<void> {
     for (const group of GROUPS) await append(kept, known, group, lengths);
     if (index % 3 === 2) await sync(kept, known);
   }
+  for (const group of GROUPS) {
+    known.synced.set(group, CUT);
+    known.segments.set(group, 0);
+    await kept.cut(group, CUT);
+    known.ends.set(group, CUT);
+    await append(kept, known, group, [1_000, 7_000]);
+  }
+  await sync(kept, known);
+  for (const group of GROUPS) await append(kept, known, group, [9, 9_000]);
   await kept.histories.copy(GROUPS[0], toGroupId(3));
 }
 
