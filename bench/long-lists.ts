@@ -13,7 +13,6 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { crc32 } from 'node:zlib';
 import { NO_BYTES, type Sha256, toDatabaseId, toGroupId, toLogIndex, toTerm } from '#base';
 import { DatabaseMachine, type DatabaseSource } from '#database';
 import { ALL, and, type EventQuery, encodeEvent, type Selector, term } from '#model';
@@ -125,7 +124,7 @@ const store = await openLevelStore(directory, {
   maxFileBytes: 8 * MEBIBYTE,
   compression: false,
 });
-const source: DatabaseSource = { kv: store, group: toGroupId(7), crc32, sha256 };
+const source: DatabaseSource = { kv: store, group: toGroupId(7), sha256 };
 await build(store, source);
 const load = (): string =>
   loadavg()

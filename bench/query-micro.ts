@@ -13,11 +13,10 @@ import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { crc32 } from 'node:zlib';
 import { encodeUtf8, NO_BYTES, type Sha256, toDatabaseId, toGroupId, toLogIndex, toTerm } from '#base';
 import { DatabaseMachine, type DatabaseSource } from '#database';
 import { ALL, and, DATA_KIND, type EventQuery, encodeEvent, type Selector, term } from '#model';
-import { EventFrames, EventTail, queryEvents, scanLogBatches, scanLogEvents } from '#query';
+import { EventFrames, EventTail, frameTransactions, queryEvents, scanLogBatches, scanLogEvents } from '#query';
 import { type LevelStore, openLevelStore } from '#storage';
 import { encodeTransaction, numberedId } from './support/database-machine.ts';
 
@@ -185,16 +184,14 @@ async function measureScans(source: DatabaseSource): Promise<void> {
     { direction: 'forward', lent: true },
     { direction: 'reverse', lent: true },
   ] as const) {
-    await scan(`scan ${direction}, pages${lent ? ', lent' : ''}`, async () => {
-      let last = 0;
-      let transactions = 0;
-      for await (const slices of scanLogBatches(source, { at: TRANSACTIONS, direction, lent })) {
-        for (const { firstRevision, lastRevision, bytes } of slices) {
-          transactions += Math.abs(lastRevision - firstRevision) + 1;
-          last += bytes.length;
-        }
+    await scan(`scan ${direction}, batches${lent ? ', lent' : ''}`, async () => {
+      let bytes = 0;
+      let count = 0;
+      for await (const transactions of scanLogBatches(source, { at: TRANSACTIONS, direction, lent })) {
+        bytes += frameTransactions(transactions).length;
+        count += transactions.length;
       }
-      return last > 0 ? transactions * PER_TRANSACTION : 0;
+      return bytes > 0 ? count * PER_TRANSACTION : 0;
     });
   }
   await scan('scan, events', async () => {
@@ -230,7 +227,7 @@ function cpuMicros(since: NodeJS.CpuUsage): number {
 }
 
 async function bytesOf(directory: string): Promise<number> {
-  const names = await readdir(directory);
+  const names = await readdir(directory, { recursive: true });
   const sizes = await Promise.all(names.map(async (name) => (await stat(join(directory, name))).size));
   return sizes.reduce((sum, size) => sum + size, 0);
 }
@@ -250,7 +247,7 @@ const store = await openLevelStore(directory, {
   maxFileBytes: Number(options['file-mib']) * MEBIBYTE,
   compression: options.compression,
 });
-const source: DatabaseSource = { kv: store, group: toGroupId(7), crc32, sha256 };
+const source: DatabaseSource = { kv: store, group: toGroupId(7), sha256 };
 console.log(
   `${EVENTS.toLocaleString('en')} events, ${process.version}, load ${loadavg()
     .map((each) => each.toFixed(1))

@@ -21,7 +21,6 @@ import { join, resolve } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setImmediate } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { crc32 } from 'node:zlib';
 import { encodeUtf8, NO_BYTES, type Sha256, toDatabaseId, toGroupId, toLogIndex, toTerm } from '#base';
 import {
   ArtifactStore,
@@ -71,7 +70,7 @@ const store = await openLevelStore(storeDirectory, {
   maxFileBytes: 8 * MEBIBYTE,
   compression: false,
 });
-const source: DatabaseSource = { kv: store, group: toGroupId(1), crc32, sha256 };
+const source: DatabaseSource = { kv: store, group: toGroupId(1), sha256 };
 await using executors = new Executors({ ...DEFAULT_EXECUTORS, count: 1 });
 const beside = options.beside === undefined ? undefined : await treeIn(resolve(options.beside));
 await using besideExecutors =

@@ -3,7 +3,6 @@ import { hash, randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { crc32 } from 'node:zlib';
 import { NO_BYTES, toDatabaseId, toGroupId } from '#base';
 import { DatabaseMachine } from '#database';
 import type { KvStore } from '#kv';
@@ -55,7 +54,7 @@ export function numberedId(number: number): Uint8Array {
 }
 
 export function createMachine(kv: KvStore, group: number): DatabaseMachine {
-  const source = { kv, group: toGroupId(group), crc32, sha256 };
+  const source = { kv, group: toGroupId(group), sha256 };
   const databaseId = toDatabaseId('0199a5c8-0000-7000-8000-000000000001');
   return DatabaseMachine.create(source, { databaseId, createdAtMs: CREATED_AT_MS, membership: NO_BYTES });
 }

@@ -61,7 +61,7 @@ export async function* eventBatches(
     if (batch.isFull) full.push(batch.take());
   });
   for await (const _ of visited) {
-    // The page of its last event is released before the next batch.
+    // The bytes of its last event are released before the next batch.
     batch.settle();
     yield* full.splice(0);
     await setImmediate();

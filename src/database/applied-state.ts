@@ -40,7 +40,7 @@ export interface AppliedState {
   readonly group: GroupMark;
   /** Of a database that of its last transaction; of the catalog it counts the changes. */
   readonly revision: Revision;
-  /** H(revision) of a database, see docs/formats/pages.md; of the catalog over the payloads of what changed it. */
+  /** H(revision) of a database (docs/formats/transaction.md); of the catalog over the payloads of what changed it. */
   readonly chainHash: Uint8Array;
 }
 

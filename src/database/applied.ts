@@ -2,15 +2,14 @@
  * The applied row: how far a database is, written in the same batch as everything it counts (D3).
  *
  * ```
- * u8 format = 4, 5 or 6 | 16 bytes database_id | u8 is recovered | [16 bytes root_id] | varint created_at ms
+ * u8 format = 7 | 16 bytes database_id | u8 is recovered | [16 bytes root_id] | varint created_at ms
  * applied state (applied-state.ts) | varint latest recorded time ms | varint total events
+ * varint end of the history | varint start of its last segment
  * varint next stream id | varint next type id | varint next source id
- * format 5: varint log index of the last record of a definition | 32 bytes chain hash of definitions
- * format 6: u8 1 and the same, or u8 0 | varint number of the last kept refusal | varint its log index
+ * u8 has definitions | [varint log index of the last record of one | 32 bytes chain hash of definitions]
+ * varint number of the last kept refusal | [varint its log index]
  * u32 CRC
  * ```
- * Format 5 is of feature level 2: it is written from the first definition on, and never before (ADR 0047);
- * format 6 of feature level 4, from the first kept refusal on (ADR 0142).
  */
 import {
   type ByteReader,
@@ -26,11 +25,9 @@ import {
 } from '#base';
 import { type AppliedState, HASH_BYTES, noAppliedRow, readAppliedState, writeAppliedState } from './applied-state.ts';
 import { copyRange } from './bytes-range.ts';
-import { closeRow, openRow, sealRow } from './corruption.ts';
+import { closeRow, openRow, sealRow, unexpectedRow } from './corruption.ts';
 
-const FORMAT = 4;
-const FORMAT_WITH_DEFINITIONS = 5;
-const FORMAT_WITH_REFUSALS = 6;
+const FORMAT = 7;
 const UUID_BYTES = 16;
 
 /** How far the definitions of a database are: the last record, and the chain hash that it leads to (D22). */
@@ -63,6 +60,10 @@ export interface Applied extends AppliedState {
   readonly recordedTimeMs: number;
   /** Events in the revisions 1 to `revision`. */
   readonly totalEvents: number;
+  /** Bytes of the history: the position behind the record of `revision`. */
+  readonly end: number;
+  /** Position of the first record in the last segment of the history. */
+  readonly segmentStart: number;
   /** The ids that the next new stream, event type and source get. */
   readonly nextStreamId: number;
   readonly nextTypeId: number;
@@ -73,10 +74,7 @@ export interface Applied extends AppliedState {
 
 export function writeApplied(into: ByteWriter, applied: Applied): void {
   const { definitions, refusals } = applied;
-  const hasDefinitions = definitions.index > 0;
-  const hasRefusals = refusals.number > 0;
-  const least = hasDefinitions ? FORMAT_WITH_DEFINITIONS : FORMAT;
-  into.u8(hasRefusals ? FORMAT_WITH_REFUSALS : least);
+  into.u8(FORMAT);
   writeId(into, applied.databaseId);
   const isRecovered = applied.rootId !== applied.databaseId;
   into.u8(isRecovered ? 1 : 0);
@@ -85,24 +83,23 @@ export function writeApplied(into: ByteWriter, applied: Applied): void {
   writeAppliedState(into, applied);
   into.varint(applied.recordedTimeMs);
   into.varint(applied.totalEvents);
+  into.varint(applied.end);
+  into.varint(applied.segmentStart);
   into.varint(applied.nextStreamId);
   into.varint(applied.nextTypeId);
   into.varint(applied.nextSourceId);
-  if (hasRefusals) into.u8(hasDefinitions ? 1 : 0);
-  if (hasDefinitions) writeDefinitionMark(into, definitions);
-  if (hasRefusals) {
-    into.varint(refusals.number);
-    into.varint(refusals.index);
-  }
+  into.u8(definitions.index > 0 ? 1 : 0);
+  if (definitions.index > 0) writeDefinitionMark(into, definitions);
+  into.varint(refusals.number);
+  if (refusals.number > 0) into.varint(refusals.index);
   sealRow(into);
 }
 
 /** Throws when the row is corrupt. */
 export function readAppliedRow(key: Uint8Array, value: Uint8Array): Applied {
-  const [format] = value;
-  const hasRefusals = format === FORMAT_WITH_REFUSALS;
-  const isLater = hasRefusals || format === FORMAT_WITH_DEFINITIONS;
-  const row = openRow(key, value, isLater ? format : FORMAT);
+  const [format = FORMAT] = value;
+  const row = openRow(key, value, Math.min(format, FORMAT));
+  if (format < FORMAT) throw older(key, format);
   const databaseId = readId(row);
   const rootId = row.u8() === 1 ? readId(row) : databaseId;
   const createdAtMs = row.varint();
@@ -110,13 +107,14 @@ export function readAppliedRow(key: Uint8Array, value: Uint8Array): Applied {
   const rest = {
     recordedTimeMs: row.varint(),
     totalEvents: row.varint(),
+    end: row.varint(),
+    segmentStart: row.varint(),
     nextStreamId: row.varint(),
     nextTypeId: row.varint(),
     nextSourceId: row.varint(),
   };
-  const hasDefinitions = hasRefusals ? row.u8() === 1 : isLater;
-  const definitions = hasDefinitions ? readDefinitionMark(row) : NO_DEFINITIONS;
-  const refusals = hasRefusals ? readRefusalMark(row) : NO_REFUSALS;
+  const definitions = row.u8() === 1 ? readDefinitionMark(row) : NO_DEFINITIONS;
+  const refusals = readRefusalMark(row);
   closeRow(key, row);
   const isWhole = isDatabaseId(databaseId) && isDatabaseId(rootId);
   if (!isWhole || definitions === undefined || refusals === undefined) throw noAppliedRow(key);
@@ -136,8 +134,16 @@ export function readDefinitionMark(row: ByteReader): DefinitionMark | undefined 
 }
 
 function readRefusalMark(row: ByteReader): RefusalMark | undefined {
-  const [number, index] = [row.varint(), row.varint()];
-  return number > 0 && isLogIndex(index) && index > 0 ? { number, index } : undefined;
+  const number = row.varint();
+  if (number === 0) return NO_REFUSALS;
+  const index = row.varint();
+  return isLogIndex(index) && index > 0 ? { number, index } : undefined;
+}
+
+/** Before format 7 events were in rows. */
+function older(key: Uint8Array, format: number): Error {
+  const fault = `its format is ${format}, of a release that kept events in pages; this release reads format ${FORMAT}`;
+  return unexpectedRow(key, `${fault} and migrates none: start with an empty data directory, or use that release`);
 }
 
 function writeId(into: ByteWriter, id: DatabaseId): void {

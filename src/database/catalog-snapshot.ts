@@ -7,15 +7,15 @@
  * It is small, so it is sent from its beginning each time, and taken over when all of it is there (D16).
  */
 import { assert, ByteReader, ByteWriter, NO_BYTES, toHex } from '#base';
-import type { KvRange, KvReader } from '#kv';
+import type { HistoryReader, KvRange, KvReader } from '#kv';
 import type { GroupMark } from './applied-state.ts';
 import { CatalogMachine } from './catalog-machine.ts';
 import { readCatalogApplied } from './catalog-rows.ts';
 import { unexpectedRow } from './corruption.ts';
 import type { HistoryPart } from './history-export.ts';
 import { RowKeys } from './keys.ts';
-import type { LogPlace } from './page.ts';
 import type { DatabaseSource } from './reader.ts';
+import type { LogPlace } from './record.ts';
 import { slices } from './walks.ts';
 
 /** A catalog of a million databases has about so much. */
@@ -112,6 +112,10 @@ class RowsOfGroup implements KvReader {
 
   constructor(rows: ReadonlyMap<string, Uint8Array>) {
     this.#rows = rows;
+  }
+
+  get history(): HistoryReader {
+    throw new Error('The catalog has no history');
   }
 
   get(key: Uint8Array): Uint8Array | undefined {

@@ -28,7 +28,7 @@ export function compareHistory(source: DatabaseSource, standing: Standing): Hist
 
 export function chainHashOf(reader: DatabaseReader, { rootId }: Applied, revision: number): Uint8Array {
   if (revision === 0) return genesisHash(reader.source.sha256, rootId);
-  return reader.transaction(revision).chainHash;
+  return reader.transactionHead(revision).chainHash;
 }
 
 /** Undefined: both are the same. */

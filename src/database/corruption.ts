@@ -5,7 +5,8 @@
  * guessed at, and the node stops. A row that is missing, or whose checksum holds while its content is not what was
  * looked for, is a fault of the code that looked for it: it concerns that read alone, never the node.
  */
-import { ByteReader, type ByteWriter, crc32, DatabaseError, toHex } from '#base';
+import { ByteReader, type ByteWriter, crc32, DatabaseError, type GroupId, toHex } from '#base';
+import { HistoryDamage } from '#kv';
 
 const CRC_BYTES = 4;
 const CORRUPT_RECORD = 'CorruptRecord';
@@ -23,12 +24,18 @@ export function unexpectedRow(key: Uint8Array, fault: string): DatabaseError {
   return new DatabaseError('internal', message, { details: { reason: UNEXPECTED_ROW } });
 }
 
-export function isCorruptRecord(error: unknown): error is DatabaseError {
-  return error instanceof DatabaseError && error.details.reason === CORRUPT_RECORD;
+/** The error for a record of a history with other content than was looked for. It ends the read and nothing else. */
+export function unexpectedRecord(group: GroupId, position: number, fault: string): DatabaseError {
+  const message = `The record at ${position} of the history of group ${group} is not what was looked for: ${fault}`;
+  return new DatabaseError('internal', message, { details: { reason: UNEXPECTED_ROW } });
 }
 
-/** Whether a row is corrupt, missing or not what was looked for. */
-export function isFaultOfRow(error: unknown): error is DatabaseError {
+export function isCorruptRecord(error: unknown): error is Error {
+  return error instanceof HistoryDamage || (error instanceof DatabaseError && error.details.reason === CORRUPT_RECORD);
+}
+
+/** Whether a row or a record is corrupt, missing or not what was looked for. */
+export function isFaultOfRow(error: unknown): error is Error {
   return isCorruptRecord(error) || (error instanceof DatabaseError && error.details.reason === UNEXPECTED_ROW);
 }
 

@@ -40,9 +40,9 @@ import type { HeadKind } from './keys.ts';
 import { type HeadLookup, hasPrefix, latestOf } from './latest.ts';
 import { latestByPrefix, PREFIX_LIMITS, type PrefixLimits } from './latest-by-prefix.ts';
 import { LiveHead } from './live-head.ts';
-import type { LogPlace } from './page.ts';
 import { TRANSACTION_ID_BYTES } from './pending-transactions.ts';
 import { DatabaseReader, type DatabaseSource } from './reader.ts';
+import type { LogPlace } from './record.ts';
 import { RefusalBook } from './refusal-book.ts';
 import type { RefusalCause } from './refusal-record.ts';
 import type { TipRow } from './small-rows.ts';
@@ -99,6 +99,8 @@ export interface MachineOptions {
   readonly prefixLimits?: PrefixLimits;
   /** Refusals that are kept; fewer only in tests. */
   readonly refusalsKept?: number;
+  /** Bytes of a segment; less only in tests. Replicas with other ones would have other segments. */
+  readonly segmentBytes?: number;
 }
 
 /** Room for about 25 million ids, subjects and transaction ids. */
@@ -133,7 +135,8 @@ export class DatabaseMachine {
     this.#filter = new KeyFilter(options.filterBytesMax ?? FILTER_BYTES_MAX);
     if (applied.revision === 0) this.#filter.complete();
     const hash = new KeyHash((options.hashBits ?? 64) / 2);
-    this.#writer = new DatabaseWriter({ reader, applied, filter: this.#filter, hash, headsKept: options.headsKept });
+    const { headsKept, segmentBytes } = options;
+    this.#writer = new DatabaseWriter({ reader, applied, filter: this.#filter, hash, headsKept, segmentBytes });
     if (applied.definitions.index > 0) this.#definitions = new DefinitionJournal(reader, applied.definitions);
     this.#refusals = new RefusalBook(reader, applied.refusals, options.refusalsKept);
     this.#lookup = lookupOf(this.#writer);
@@ -212,8 +215,8 @@ export class DatabaseMachine {
   }
 
   /**
-   * Takes over pages and records of another replica that go on where this one stands, and is then where they end in the
-   * log (D16). What they were decided by is not looked at: they are committed.
+   * Takes over transactions, definitions and refusals of another replica that continue where this one stands, and is
+   * then where they end in the log (D16). What they were decided by is not looked at: they are committed.
    */
   install(part: { readonly units: readonly HistoryUnit[]; readonly last: LogPlace; readonly group: GroupMark }): void {
     assert(part.last.index > this.appliedIndex, 'A snapshot goes further than the state', [
@@ -221,7 +224,7 @@ export class DatabaseMachine {
       this.appliedIndex,
     ]);
     for (const unit of part.units) {
-      if (unit.kind === 'page') this.#writer.takePage(unit);
+      if (unit.kind === 'transactions') this.#writer.takeOver(unit.transactions);
       else if (unit.kind === 'record') this.#takeRecord(unit);
       else this.#takeRefusal(unit);
     }

@@ -23,21 +23,17 @@ import type { StoredEventId, TransactionBodyView } from '#model';
 import { type Applied, type DefinitionMark, type RefusalMark, writeApplied } from './applied.ts';
 import type { GroupMark } from './applied-state.ts';
 import { copyRange } from './bytes-range.ts';
-import type { CheckedPage } from './history-import.ts';
 import { IdGiver } from './id-giver.ts';
 import type { KeyFilter } from './key-filter.ts';
 import { HASH_DOMAIN, KeyHash } from './key-hash.ts';
-import { DIRECTORY_BLOCK } from './keys.ts';
 import type { LiveHead } from './live-head.ts';
 import { HEADS_KEPT, LiveHeads } from './live-heads.ts';
-import type { LogPlace } from './page.ts';
 import { Pending } from './pending.ts';
-import { PageDirectory } from './pending-pages.ts';
 import { TRANSACTION_ID_BYTES } from './pending-transactions.ts';
-import { PostingPlace } from './posting.ts';
+import { extraOf, PostingPlace } from './posting.ts';
 import type { DatabaseReader } from './reader.ts';
+import type { LogPlace, StoredTransaction } from './record.ts';
 import type { SkimmedEvent } from './skimmed-event.ts';
-import { readDirectoryRow, type TransactionRow } from './small-rows.ts';
 import { TransactionSkim } from './transaction-skim.ts';
 
 /** What a transaction became. */
@@ -48,23 +44,22 @@ export interface Appended {
   readonly storedIds: readonly StoredEventId[];
 }
 
-/** A transaction that has its place already: the rebuilding of the index. */
-export interface PlacedTransaction {
-  readonly revision: number;
-  readonly recordedTimeMs: number;
-  readonly pageStart: number;
-  /** Its body, read from some bytes; `shift` turns an offset in them into one in the body of the page. */
-  readonly body: TransactionBodyView;
-  readonly shift: number;
-  readonly storedIds: readonly StoredEventId[];
-}
-
 export interface WriterOptions {
   readonly reader: DatabaseReader;
   readonly applied: Applied;
   readonly filter: KeyFilter;
   readonly hash: KeyHash;
   readonly headsKept?: number | undefined;
+  readonly segmentBytes?: number | undefined;
+}
+
+/** A record that begins so far behind the start of a segment, or further, begins the next one. */
+const SEGMENT_BYTES = 64 * 1024 * 1024;
+
+interface IndexedTransaction {
+  readonly revision: number;
+  readonly recordedTimeMs: number;
+  readonly shift: number;
 }
 
 /** A node may have thousands of databases in memory to which nothing is written: they share what they would need. */
@@ -75,7 +70,7 @@ export class DatabaseWriter {
   readonly #reader: DatabaseReader;
   readonly #ids: IdGiver;
   readonly #events: TransactionSkim;
-  readonly #directory: PageDirectory;
+  readonly #segmentBytes: number;
   readonly #row = new ByteWriter();
   readonly #place = new PostingPlace();
   readonly #filter: KeyFilter;
@@ -90,19 +85,21 @@ export class DatabaseWriter {
   #chainHash: Uint8Array;
   #recordedTimeMs: number;
   #totalEvents: number;
+  #end: number;
+  #segmentStart: number;
   #definitions: DefinitionMark;
   #refusals: RefusalMark;
   #current: Pending = NOTHING;
   #inFlight: Pending = NOTHING;
   #isInFlight = false;
 
-  constructor({ reader, applied, filter, hash, headsKept = HEADS_KEPT }: WriterOptions) {
+  constructor({ reader, applied, filter, hash, headsKept = HEADS_KEPT, segmentBytes }: WriterOptions) {
     this.#reader = reader;
     this.#filter = filter;
     this.heads = new LiveHeads(reader, filter, { nextIds: applied, headsKept });
     this.#ids = new IdGiver(reader, filter, hash);
     this.#events = new TransactionSkim(this.heads);
-    this.#directory = openDirectory(reader, applied.revision);
+    this.#segmentBytes = segmentBytes ?? SEGMENT_BYTES;
     this.#opened = applied;
     this.#index = applied.index;
     this.#term = applied.term;
@@ -112,6 +109,8 @@ export class DatabaseWriter {
     this.#chainHash = applied.chainHash;
     this.#recordedTimeMs = applied.recordedTimeMs;
     this.#totalEvents = applied.totalEvents;
+    this.#end = applied.end;
+    this.#segmentStart = applied.segmentStart;
     this.#definitions = applied.definitions;
     this.#refusals = applied.refusals;
   }
@@ -129,6 +128,8 @@ export class DatabaseWriter {
       chainHash: this.#chainHash,
       recordedTimeMs: this.#recordedTimeMs,
       totalEvents: this.#totalEvents,
+      end: this.#end,
+      segmentStart: this.#segmentStart,
       definitions: this.#definitions,
       refusals: this.#refusals,
     };
@@ -148,7 +149,7 @@ export class DatabaseWriter {
 
   /** Bytes of transactions that wait for the next flush. */
   get unflushedBytes(): number {
-    return this.#current.pages.byteLength;
+    return this.#current.records.byteLength;
   }
 
   /** Notes that the state includes everything up to this log entry. */
@@ -162,16 +163,14 @@ export class DatabaseWriter {
     this.#group = { index: this.#index, membership };
   }
 
-  /** Notes the last record of a definition. No page has transactions from both sides of one (D23). */
+  /** Notes the last record of a definition. */
   noteDefinitions(mark: DefinitionMark): void {
     this.#definitions = mark;
-    this.#current.pages.endPage();
   }
 
-  /** Notes the last refusal that is kept. No page has transactions from both sides of one (D25). */
+  /** Notes the last refusal that is kept. */
   noteRefusals(mark: RefusalMark): void {
     this.#refusals = mark;
-    this.#current.pages.endPage();
   }
 
   /** The revision that the transaction id of the body is recorded at. */
@@ -179,10 +178,11 @@ export class DatabaseWriter {
     const hash = this.#hashOfTransactionId(bytes, from);
     // An id that is not in the store yet is in the filter, so "surely not" covers both.
     if (!this.#filter.mayHold(hash.high, hash.low)) return undefined;
-    const pending =
-      this.#current.transactions.find(hash, bytes, from) ?? this.#inFlight.transactions.find(hash, bytes, from);
-    if (pending !== undefined) return pending.revision;
-    return this.#reader.transactionRevision(bytes.subarray(from, from + TRANSACTION_ID_BYTES));
+    return (
+      this.#current.transactions.find(hash, bytes, from) ??
+      this.#inFlight.transactions.find(hash, bytes, from) ??
+      this.#reader.transactionRevision(bytes.subarray(from, from + TRANSACTION_ID_BYTES))
+    );
   }
 
   /**
@@ -203,36 +203,29 @@ export class DatabaseWriter {
     const chainHash = known ?? this.#reader.source.sha256([this.#chainHash, stored]);
     const totalEvents = this.#totalEvents + eventCount;
     const place = { index: this.#index, term: this.#term };
-    const record = { revision, chainHash, storedIds, totalEvents, recordedTimeMs, eventCount, body: stored, place };
-    const { pageStart, offset } = current.pages.append(record);
-    this.#indexTransaction({ revision, pageStart, shift: offset - body.start });
-    this.#noteTransactionId(body, { revision, pageOffset: revision - pageStart });
-    this.#revision = revision;
-    this.#chainHash = chainHash;
-    this.#recordedTimeMs = recordedTimeMs;
-    this.#totalEvents = totalEvents;
+    const start = this.#beginRecord(revision);
+    if (this.#segmentStart === start) {
+      current.records.beginSegment({ position: start, revision, chainHash: this.#chainHash });
+    }
+    const bodyAt = current.records.append({ revision, chainHash, storedIds, totalEvents, body: stored, place });
+    this.#indexTransaction(body, { revision, recordedTimeMs, shift: bodyAt - body.start });
+    this.#note({ revision, chainHash, recordedTimeMs, totalEvents, end: bodyAt + stored.length });
     return { revision, recordedTimeMs, eventCount, storedIds };
   }
 
   /**
-   * Appends those transactions of a page of another replica that are not here yet, by the code that writes any other.
-   * The state is then where the page ends: what lies between two of its transactions in the log is not known.
+   * Appends those transactions of another replica that are not here yet, by the code that writes any other. The state
+   * is then that of the log at the last of them.
    */
-  takePage({ page, transactions }: CheckedPage): void {
+  takeOver(transactions: readonly StoredTransaction[]): void {
     const missing = transactions.filter(({ revision }) => revision > this.#revision);
-    if (missing.length === 0) return;
-    const byteLength = page.bodyLength - (page.records()[transactions.length - missing.length]?.start ?? 0);
-    this.#beginPending().pages.beginRun({ byteLength, count: missing.length });
-    this.advance(page.last.index, page.last.term);
-    for (const [place, { revision, view, chainHash }] of missing.entries()) {
-      // The chain of the page was checked when it came. What it goes on from here is looked at once.
-      const appended = this.append(view.body, place === 0 ? undefined : chainHash);
+    for (const [at, { revision, place, view, chainHash }] of missing.entries()) {
+      this.advance(place.index, place.term);
+      // Their chain was checked when they came. What it continues from here is looked at once.
+      const appended = this.append(view.body, at === 0 ? undefined : chainHash);
       assert(appended.revision === revision, 'A history that is taken over has no gap', [appended.revision, revision]);
-      assert(
-        place > 0 || compareBytes(this.#chainHash, chainHash) === 0,
-        'What is taken over was checked before',
-        revision,
-      );
+      const isSame = at > 0 || compareBytes(this.#chainHash, chainHash) === 0;
+      assert(isSame, 'What is taken over was checked before', revision);
     }
   }
 
@@ -244,26 +237,18 @@ export class DatabaseWriter {
     this.#group = { index: toLogIndex(Math.min(index, group.index)), membership: group.membership };
   }
 
-  /** Writes what follows from a transaction that stands in its page already. */
-  indexPlaced(transaction: PlacedTransaction): void {
-    const { revision, body, pageStart, shift } = transaction;
+  /** Writes what follows from the next transaction, whose record is in the history already. */
+  indexStored({ view, end, ...transaction }: StoredTransaction): void {
+    const { revision, recordedTimeMs, chainHash, totalEvents } = transaction;
+    const { body, storedIds } = view;
     const events = this.#events;
-    events.read(body, transaction.recordedTimeMs);
-    for (const { index, id } of transaction.storedIds) events.at(index).storedId = id;
+    events.read(body, recordedTimeMs);
+    for (const { index, id } of storedIds) events.at(index).storedId = id;
     const current = this.#beginPending();
     this.#ids.enterAll({ revision, bytes: body.bytes, events, current, inFlight: this.#inFlight });
-    this.#directory.add(pageStart);
-    this.#indexTransaction({ revision, pageStart, shift });
-    this.#noteTransactionId(body, { revision, pageOffset: revision - pageStart });
-  }
-
-  /** Goes on from this state: the rows that it counts are in the store, or in the next flush. */
-  resume(applied: Applied): void {
-    this.advance(applied.index, applied.term);
-    this.#revision = applied.revision;
-    this.#chainHash = applied.chainHash;
-    this.#recordedTimeMs = applied.recordedTimeMs;
-    this.#totalEvents = applied.totalEvents;
+    this.#beginRecord(revision);
+    this.#indexTransaction(body, { revision, recordedTimeMs, shift: transaction.position });
+    this.#note({ revision: toRevision(revision), chainHash: copyRange(chainHash), recordedTimeMs, totalEvents, end });
   }
 
   /** Puts everything that is not in the store into the batch, the applied row included. */
@@ -280,9 +265,8 @@ export class DatabaseWriter {
     this.#isInFlight = true;
     [this.#current, this.#inFlight] = [this.#inFlight, this.#current];
     const { keys, source } = this.#reader;
-    const { pages, ids, times, transactions } = this.#inFlight;
-    pages.flushInto(batch, keys, this.#directory, source.crc32);
-    this.#directory.flushInto(batch, keys);
+    const { records, ids, times, transactions } = this.#inFlight;
+    records.flushInto(batch, keys, source.group);
     transactions.flushInto(batch, keys);
     ids.flushInto(batch, keys);
     times.flushInto(batch, keys);
@@ -304,21 +288,38 @@ export class DatabaseWriter {
     return this.#current;
   }
 
-  /** `shift` turns an offset in the bytes that were read into one in the body of the page. */
-  #indexTransaction(at: { readonly revision: number; readonly pageStart: number; readonly shift: number }): void {
+  /** Notes where the record of the next revision begins, which may begin a segment. */
+  #beginRecord(revision: number): number {
+    const start = this.#end;
+    this.#current.records.note(revision, start);
+    if (start === 0 || start >= this.#segmentStart + this.#segmentBytes) this.#segmentStart = start;
+    return start;
+  }
+
+  #note(state: Pick<Applied, 'revision' | 'chainHash' | 'recordedTimeMs' | 'totalEvents' | 'end'>): void {
+    this.#revision = state.revision;
+    this.#chainHash = state.chainHash;
+    this.#recordedTimeMs = state.recordedTimeMs;
+    this.#totalEvents = state.totalEvents;
+    this.#end = state.end;
+  }
+
+  /** `shift` turns an offset in the bytes that were read into a position in the history. */
+  #indexTransaction(body: TransactionBodyView, at: IndexedTransaction): void {
     const entry = this.#place;
     const events = this.#events;
     entry.revision = at.revision;
-    entry.pageOffset = at.revision - at.pageStart;
     for (let index = 0; index < events.count; index++) {
       const event = events.at(index);
       entry.index = index;
-      entry.offset = event.offset + at.shift;
+      entry.position = event.offset + at.shift;
       entry.seconds = event.seconds;
       entry.nanos = event.nanos;
+      entry.extra = extraOf(event, at.recordedTimeMs);
       this.#indexEvent(event);
-      this.#current.times.add(at.pageStart, entry);
+      this.#current.times.add(entry);
     }
+    this.#noteTransactionId(body, at.revision);
   }
 
   #indexEvent(event: SkimmedEvent): void {
@@ -329,8 +330,7 @@ export class DatabaseWriter {
     this.#appendTo(event.subject, hasSubject);
     this.heads.touchTips(event);
     assert(id !== undefined, 'An event has its id before it is indexed');
-    id.pageOffset = this.#place.pageOffset;
-    id.offset = this.#place.offset;
+    id.position = this.#place.position;
   }
 
   #appendTo(head: LiveHead, hasSubject: boolean): void {
@@ -339,10 +339,10 @@ export class DatabaseWriter {
     this.heads.noteChanged(head);
   }
 
-  #noteTransactionId({ bytes, transactionIdStart }: TransactionBodyView, row: TransactionRow): void {
+  #noteTransactionId({ bytes, transactionIdStart }: TransactionBodyView, revision: number): void {
     const hash = this.#hashOfTransactionId(bytes, transactionIdStart);
     this.#filter.add(hash.high, hash.low);
-    this.#current.transactions.add(hash, bytes, transactionIdStart, row);
+    this.#current.transactions.add(hash, bytes, transactionIdStart, revision);
   }
 
   #hashOfTransactionId(bytes: Uint8Array, from: number): KeyHash {
@@ -373,11 +373,4 @@ function bytesToStore(body: TransactionBodyView, recordedTimeMs: number): Uint8A
   const stamped = copyRange(bytes);
   stamped.set(stamp.view(), RECORDED_TIME_AT);
   return stamped;
-}
-
-function openDirectory(reader: DatabaseReader, revision: number): PageDirectory {
-  const block = Math.floor(revision / DIRECTORY_BLOCK);
-  const key = reader.keys.directory(block);
-  const value = reader.source.kv.get(key);
-  return new PageDirectory(block, value === undefined ? undefined : readDirectoryRow(key, value));
 }

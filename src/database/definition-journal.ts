@@ -2,9 +2,8 @@
  * The one writer of the rows of definitions: takes entries as they are applied, or records of another replica, and
  * keeps what they change until the next flush.
  *
- *   D23  A record of a definition stands between two pages of the log, and its row, the parts that came or went with it
- *        and the applied row that names it are one batch. A part is missing only where its component was removed by an
- *        entry that is not applied here yet.
+ *   D23  The row of a definition, the parts that came or went with it and the applied row that names it are one batch. A
+ *        part is missing only where its component was removed by an entry that is not applied here yet.
  */
 import { assert, ByteWriter, compareBytes, type Revision, type Term } from '#base';
 import type { KvBatch } from '#kv';

@@ -27,7 +27,7 @@ import { type ComponentDigest, decodeDefinitionHead, type TimedDefinitionEntry }
 import { HASH_BYTES } from './applied-state.ts';
 import { copyRange } from './bytes-range.ts';
 import { closeRow, openRow, sealRow, unexpectedRow } from './corruption.ts';
-import type { LogPlace } from './page.ts';
+import type { LogPlace } from './record.ts';
 
 const FORMAT = 1;
 

@@ -3,7 +3,6 @@
  */
 import { type DatabaseId, parseUuid, type Sha256, toLogIndex, toRevision, toTerm } from '#base';
 import { type Applied, NO_DEFINITIONS, NO_REFUSALS } from './applied.ts';
-import type { Page } from './page.ts';
 import type { DatabaseReader } from './reader.ts';
 
 export interface DatabaseFacts {
@@ -50,6 +49,8 @@ export function newDatabase(sha256: Sha256, { databaseId, rootId = databaseId, .
     chainHash: genesisHash(sha256, rootId),
     recordedTimeMs: createdAtMs,
     totalEvents: 0,
+    end: 0,
+    segmentStart: 0,
     nextStreamId: FIRST_ID,
     nextTypeId: FIRST_ID,
     nextSourceId: FIRST_ID,
@@ -64,33 +65,24 @@ export function databaseAt(reader: DatabaseReader, applied: Applied, revision: n
     const chainHash = genesisHash(reader.source.sha256, applied.rootId);
     return { revision, basis: 0, timestampMs: applied.createdAtMs, chainHash, totalEvents: 0 };
   }
-  // Of the latest one the applied row says it all, which spares a page, however large the transaction is.
+  // Of the latest one the applied row says it all.
   const { recordedTimeMs, chainHash, totalEvents } =
-    revision === applied.revision ? applied : reader.transaction(revision);
+    revision === applied.revision ? applied : reader.transactionHead(revision);
   return { revision, basis: revision - 1, timestampMs: recordedTimeMs, chainHash, totalEvents };
 }
 
 /**
  * The latest revision, at most `at`, whose recorded time is `timeMs` or before; 0 when there is none. Recorded time
- * never goes back (D5), so this halves the revisions: two gets a step.
+ * never goes back (D5), so this halves the revisions: a get and a read each step.
  */
 export function revisionAtTime(reader: DatabaseReader, at: number, timeMs: number): number {
   let low = 0;
   let high = at;
   // Revisions up to `low` are not later than the time, those above `high` are.
   while (low < high) {
-    const page = reader.pageOf(Math.ceil((low + high) / 2));
-    const first = page.firstRevision;
-    const last = Math.min(page.lastRevision, at);
-    if (page.recordedTimeMs(first) > timeMs) high = Math.min(high, first - 1);
-    else if (page.recordedTimeMs(last) <= timeMs) low = Math.max(low, last);
-    else return lastNotLater(page, first, last, timeMs);
+    const middle = Math.ceil((low + high) / 2);
+    if (reader.transactionHead(middle).recordedTimeMs <= timeMs) low = middle;
+    else high = middle - 1;
   }
   return low;
-}
-
-function lastNotLater(page: Page, first: number, last: number, timeMs: number): number {
-  let revision = first;
-  while (revision < last && page.recordedTimeMs(revision + 1) <= timeMs) revision++;
-  return revision;
 }

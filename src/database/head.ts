@@ -7,7 +7,7 @@
  * tips are too many, the head is spilled and each tip has a row of its own (tip-row.ts).
  *
  * ```
- * u8 format = 1 | u8 flags: 1 = spilled
+ * u8 format = 2 | u8 flags: 1 = spilled
  * varint id                                    not for subjects; small numbers by first appearance, one count per kind
  * varint first revision | varint latest revision − first | varint count
  * varint latest revision without a subject     not for subjects; 0: none
@@ -21,10 +21,10 @@
  */
 import { ByteReader, type ByteWriter } from '#base';
 import { closeRow, openRow, sealRow, unexpectedRow } from './corruption.ts';
-import { HEAD_KIND, type HeadName } from './keys.ts';
-import { PostingBlock, type PostingEntry, type PostingPlace, writePosting } from './posting.ts';
+import { HEAD_KIND, type HeadName, type TimeRowKey } from './keys.ts';
+import { type PackedEntry, PostingBlock, type PostingEntry, PostingPlace, writePosting } from './posting.ts';
 
-const FORMAT = 1;
+const FORMAT = 2;
 const SPILLED = 1;
 
 /** Inline entries of a head, and entries of a chunk. */
@@ -86,7 +86,7 @@ export function writeHead(into: ByteWriter, head: HeadFields, inline: Uint8Array
 export function writeFirstOfSubject(
   into: ByteWriter,
   tip: readonly number[],
-  event: PostingEntry,
+  event: PackedEntry,
   scratch: PostingPlace,
 ): void {
   const [streamId = 0, sourceId = 0, typeId = 0] = tip;
@@ -163,7 +163,7 @@ export function readChunk(key: Uint8Array, value: Uint8Array): PostingBlock {
   return readEntries(key, row, row.varint());
 }
 
-/** Writes a chunk row: `u8 format = 1 | varint count | entries | u32 CRC`. */
+/** Writes the row of a chunk or of times: `u8 format = 2 | varint count | entries | u32 CRC`. */
 export function writeChunk(into: ByteWriter, count: number, entries: Uint8Array): void {
   into.u8(FORMAT);
   into.varint(count);
@@ -171,8 +171,25 @@ export function writeChunk(into: ByteWriter, count: number, entries: Uint8Array)
   sealRow(into);
 }
 
-function readEntries(key: Uint8Array, row: ByteReader, count: number): PostingBlock {
-  const block = PostingBlock.read(row, count);
+/** The events in the row of a second, by time, then position. Throws when the row is corrupt. */
+export function readTimeRow(key: Uint8Array, value: Uint8Array, place: TimeRowKey): readonly PostingEntry[] {
+  const row = openRow(key, value, FORMAT);
+  const block = readEntries(key, row, row.varint(), startOfTimes(place));
+  const entries = Array.from({ length: block.count }, (_, at) => block.entry(at));
+  // They are written in order of position, and the sort is stable.
+  return entries.sort((left, right) => left.nanos - right.nanos);
+}
+
+/** The entry that the first one in a row of times is relative to: the key says its second and revision. */
+export function startOfTimes({ seconds, firstRevision }: TimeRowKey): PostingPlace {
+  const start = new PostingPlace();
+  start.seconds = seconds;
+  start.revision = firstRevision;
+  return start;
+}
+
+function readEntries(key: Uint8Array, row: ByteReader, count: number, start?: PostingPlace): PostingBlock {
+  const block = PostingBlock.read(row, count, start);
   if (block === undefined) throw unexpectedRow(key, `it does not hold ${count} posting entries`);
   closeRow(key, row);
   return block;

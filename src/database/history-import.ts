@@ -1,19 +1,21 @@
 /**
- * The checking of a history that another replica has sent: whether it goes on where this one stands, and is whole.
+ * The checking of a history that another replica has sent: whether it continues where this one stands, and is whole.
  *
  * ```
- * standing := varint revision, 32 bytes H(revision), definitions, refusals
- * part     := (varint length, page | u8 0, varint index, varint length, record, varint length, bytes
- *                                  | u8 0, u8 0, varint length, refusal)*
+ * standing   := varint revision, 32 bytes H(revision), definitions, refusals
+ * part       := nothing | (record | definition | refusal)*, u32 LE CRC of all that
+ * record     as in the history: u8 1, varint length, content
+ * definition := u8 2, varint index, varint length, row, varint length, bytes
+ * refusal    := u8 3, varint length, row
  * ```
  * Definitions are what the applied row says of them, and nothing where it says nothing, but u8 0 where
- * refusals follow: the log index of the last that was kept, nothing where none was. Records, refusals and pages come in
- * log order. Bytes are those of a part, and none where its component was removed since.
+ * refusals follow: the log index of the last that was kept, nothing where none was. What a part consists of comes in
+ * log order. Bytes are those of a part of a component, and none where the component was removed since.
  *
  * Nothing is changed here, and what is wrong is said as text: the other replica may be the one that is damaged. A
  * checked part is taken over by `DatabaseMachine.install`.
  */
-import { ByteReader, ByteWriter, compareBytes, isLogIndex } from '#base';
+import { ByteReader, ByteWriter, compareBytes, crc32, DatabaseError, isLogIndex, type Sha256 } from '#base';
 import {
   type DefinitionMark,
   NO_DEFINITIONS,
@@ -27,8 +29,9 @@ import { unexpectedRow } from './corruption.ts';
 import type { CheckedRecord } from './definition-journal.ts';
 import { DefinitionLedger } from './definition-ledger.ts';
 import { hasBytes, readDefinitionRecord } from './definition-record.ts';
-import { Page } from './page.ts';
-import { DatabaseReader, type DatabaseSource, type StoredTransaction } from './reader.ts';
+import { RowKeys } from './keys.ts';
+import type { DatabaseSource } from './reader.ts';
+import { readRecord, type StoredTransaction, TRANSACTION_RECORD } from './record.ts';
 import { type KeptRefusal, readRefusal } from './refusal-record.ts';
 
 /** A revision and its chain hash: with the same one, two replicas have the same history up to there. */
@@ -41,10 +44,14 @@ export interface Standing {
   readonly refusals?: Pick<RefusalMark, 'index'> | undefined;
 }
 
-/** A page that is right from end to end. */
-export interface CheckedPage {
-  readonly kind: 'page';
-  readonly page: Page;
+/** What a part consists of besides records of the history. */
+export const SENT_DEFINITION = 2;
+export const SENT_REFUSAL = 3;
+const CRC_BYTES = 4;
+
+/** Transactions without a gap. Their positions are in the part. */
+export interface CheckedTransactions {
+  readonly kind: 'transactions';
   readonly transactions: readonly StoredTransaction[];
 }
 
@@ -56,7 +63,7 @@ export interface CheckedRefusal {
 }
 
 /** What a part consists of. */
-export type HistoryUnit = CheckedPage | CheckedRecord | CheckedRefusal;
+export type HistoryUnit = CheckedTransactions | CheckedRecord | CheckedRefusal;
 
 export function encodeStanding(standing: Standing): Uint8Array {
   const { revision, chainHash, definitions = NO_DEFINITIONS, refusals = NO_REFUSALS } = standing;
@@ -88,9 +95,10 @@ interface WholeStanding extends Standing {
   readonly refusals: Pick<RefusalMark, 'index'>;
 }
 
-/** Follows the pages of another replica from where this one stands. Total on whatever they are. */
+/** Follows the history of another replica from where this one stands. Total on whatever it is. */
 export class HistoryImport {
-  readonly #reader: DatabaseReader;
+  readonly #sha256: Sha256;
+  readonly #keys: RowKeys;
   #revision: number;
   #chainHash: Uint8Array;
   #definitions: DefinitionMark;
@@ -98,7 +106,8 @@ export class HistoryImport {
 
   constructor(source: DatabaseSource, standing: Standing) {
     const { revision, chainHash, definitions = NO_DEFINITIONS, refusals = NO_REFUSALS } = standing;
-    this.#reader = new DatabaseReader(source);
+    this.#sha256 = source.sha256;
+    this.#keys = new RowKeys(source.group);
     this.#definitions = definitions;
     this.#refusals = refusals;
     this.#revision = revision;
@@ -115,14 +124,17 @@ export class HistoryImport {
   take(part: Uint8Array): readonly HistoryUnit[] | string {
     const before = this.standing;
     const units: HistoryUnit[] = [];
-    const reader = new ByteReader(part);
+    const content = part.subarray(0, Math.max(0, part.length - CRC_BYTES));
+    const isWhole = part.length === 0 || new ByteReader(part, content.length).u32le() === crc32(content);
+    if (!isWhole) return 'its checksum is wrong';
+    const reader = new ByteReader(content);
     try {
       while (reader.left > 0 && !reader.failed) units.push(this.#takeUnit(reader));
       if (!reader.failed) return units;
     } catch (error) {
       return this.#back(before, error instanceof Error ? error.message : String(error));
     }
-    return this.#back(before, 'it ends inside a page or a record');
+    return this.#back(before, 'it ends inside a record');
   }
 
   #back({ revision, chainHash, definitions, refusals }: WholeStanding, fault: string): string {
@@ -134,16 +146,41 @@ export class HistoryImport {
   }
 
   #takeUnit(part: ByteReader): HistoryUnit {
-    const pageBytes = part.varint();
-    if (pageBytes > 0) return this.#takePage(part.bytes(pageBytes));
+    if (part.source[part.at] === TRANSACTION_RECORD) return this.#takeTransactions(part);
+    const kind = part.u8();
+    if (kind === SENT_REFUSAL) return this.#takeRefusal(part.bytes(part.varint()));
+    if (kind !== SENT_DEFINITION) throw this.#unexpected(part, `kind ${kind} is unknown here`);
     const index = part.varint();
     const value = part.bytes(part.varint());
-    if (index === 0) return this.#takeRefusal(value);
     return this.#takeRecord(index, value, part.bytes(part.varint()));
   }
 
+  #takeTransactions(part: ByteReader): CheckedTransactions {
+    const transactions: StoredTransaction[] = [];
+    while (part.left > 0 && part.source[part.at] === TRANSACTION_RECORD) {
+      const transaction = readRecord(part.source, part.at, 0) ?? 'it is cut';
+      if (typeof transaction === 'string') throw this.#unexpected(part, transaction);
+      this.#check(part, transaction);
+      transactions.push(transaction);
+      part.at = transaction.end;
+    }
+    return { kind: 'transactions', transactions };
+  }
+
+  #check(part: ByteReader, { revision, bytes, view, chainHash }: StoredTransaction): void {
+    if (revision !== this.#revision + 1) throw this.#unexpected(part, `it is revision ${revision}`);
+    const expected = this.#sha256([this.#chainHash, bytes.subarray(view.body.start, view.body.end)]);
+    if (compareBytes(expected, chainHash) !== 0) throw this.#unexpected(part, 'another history leads to it');
+    this.#revision = revision;
+    this.#chainHash = expected;
+  }
+
+  #unexpected({ at }: ByteReader, fault: string): Error {
+    return new DatabaseError('internal', `Byte ${at} of a part, after revision ${this.#revision}: ${fault}`);
+  }
+
   #takeRefusal(value: Uint8Array): CheckedRefusal {
-    const key = this.#reader.keys.refusal(0).slice();
+    const key = this.#keys.refusal(0).slice();
     const refusal = readRefusal(key, value);
     const { index } = refusal.place;
     if (index <= this.#refusals.index) {
@@ -154,8 +191,7 @@ export class HistoryImport {
   }
 
   #takeRecord(index: number, value: Uint8Array, bytes: Uint8Array): CheckedRecord {
-    const { source, keys } = this.#reader;
-    const key = keys.definition(index).slice();
+    const key = this.#keys.definition(index).slice();
     const record = readDefinitionRecord(key, value, index);
     const before = this.#definitions;
     if (record.before !== before.index) {
@@ -167,32 +203,11 @@ export class HistoryImport {
     if (record.revision !== this.#revision) {
       throw unexpectedRow(key, `it is of revision ${record.revision}, and ${this.#revision} is the last one here`);
     }
-    const chainHash = before.index > 0 ? before.chainHash : new DefinitionLedger(source.sha256).chainHash;
-    const isNext = compareBytes(source.sha256([chainHash, record.payloadHash]), record.chainHash) === 0;
+    const chainHash = before.index > 0 ? before.chainHash : new DefinitionLedger(this.#sha256).chainHash;
+    const isNext = compareBytes(this.#sha256([chainHash, record.payloadHash]), record.chainHash) === 0;
     if (!isNext) throw unexpectedRow(key, 'other definitions lead to it');
-    if (!hasBytes(source.sha256, record, bytes)) throw unexpectedRow(key, 'its content is not what its hash says');
+    if (!hasBytes(this.#sha256, record, bytes)) throw unexpectedRow(key, 'its content is not what its hash says');
     this.#definitions = { index: record.place.index, chainHash: record.chainHash };
     return { kind: 'record', record, bytes };
-  }
-
-  /** Pages end where their writer flushed, so the first one may begin before this replica ends. */
-  #takePage(value: Uint8Array): CheckedPage {
-    const { source, keys } = this.#reader;
-    const page = new Page(keys.page(this.#revision + 1).slice(), value, source.crc32);
-    if (page.firstRevision < 1 || page.firstRevision > this.#revision + 1 || page.count === 0) {
-      throw page.unexpected(`it begins at revision ${page.firstRevision}, and ${this.#revision} is the last one here`);
-    }
-    const transactions = this.#reader.transactions(page);
-    for (const { revision, bytes, view, chainHash } of transactions) {
-      if (revision < this.#revision) continue;
-      const { start, end } = view.body;
-      const isKnown = revision === this.#revision;
-      const expected = isKnown ? this.#chainHash : source.sha256([this.#chainHash, bytes.subarray(start, end)]);
-      if (compareBytes(expected, chainHash) !== 0)
-        throw page.unexpected(`another history leads to revision ${revision}`);
-      this.#revision = revision;
-      this.#chainHash = expected;
-    }
-    return { kind: 'page', page, transactions };
   }
 }

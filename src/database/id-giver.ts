@@ -5,14 +5,14 @@
  * `{id}~{revision}.{index}`; should somebody have stored that very id before, with the same ending once more, until it
  * is free. "Taken" looks at every event before, those of the same transaction included.
  */
-import { assert, decodeUtf8, encodeUtf8 } from '#base';
+import { decodeUtf8, encodeUtf8 } from '#base';
 import { hashOfId, type IdBytes, isIdOf, isSameId, storedPlaces } from './event-identity.ts';
 import type { KeyFilter } from './key-filter.ts';
 import type { KeyHash } from './key-hash.ts';
 import type { Pending } from './pending.ts';
+import type { EventPlace } from './posting.ts';
 import type { DatabaseReader } from './reader.ts';
 import type { SkimmedEvent } from './skimmed-event.ts';
-import type { EventPlace } from './small-rows.ts';
 import type { TransactionSkim } from './transaction-skim.ts';
 
 /** Whether an id is taken, and by hash only, which other events must stay findable beside it. */
@@ -100,7 +100,7 @@ export class IdGiver {
     }
     const stored = storedPlaces(this.#reader, this.#hash);
     for (const place of stored) {
-      const event = this.#reader.eventOf({ ...place, seconds: 0, nanos: 0 });
+      const event = this.#reader.eventIn(place);
       if (isIdOf(id, event.bytes, event.storedId)) return TAKEN;
     }
     addPlaces(others, stored);
@@ -109,8 +109,7 @@ export class IdGiver {
 
   #isPendingEvent(request: IdRequest, pending: Pending, { id, place }: { id: IdBytes; place: EventPlace }): boolean {
     if (place.revision === request.revision) return isSameId(id, idOf(request.bytes, request.events.at(place.index)));
-    const event = pending.pages.event(place.revision - place.pageOffset, place);
-    assert(event !== undefined, 'A pending event id has its event among the pending pages', place);
+    const event = pending.records.event(place);
     return isIdOf(id, event.bytes, event.storedId);
   }
 }
@@ -125,8 +124,8 @@ function idOf(bytes: Uint8Array, event: SkimmedEvent): IdBytes {
 
 /** Adds the places that are not among them yet: a row in flight may be in the store already. */
 function addPlaces(into: EventPlace[], places: readonly EventPlace[]): void {
-  for (const { revision, index, pageOffset, offset } of places) {
+  for (const { revision, index, position } of places) {
     const isKnown = into.some((other) => other.revision === revision && other.index === index);
-    if (!isKnown) into.push({ revision, index, pageOffset, offset });
+    if (!isKnown) into.push({ revision, index, position });
   }
 }

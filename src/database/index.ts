@@ -1,8 +1,8 @@
 /**
  * #database: the replicated state of one database and of the catalog, and how to read it.
  *
- * For: deciding a transaction and writing what follows from it (pages, heads, postings, ids, times), the same on every
- * replica; and the readers that give the stored rows back, verified. docs/formats has every byte.
+ * For: deciding a transaction and writing what follows from it (records, heads, postings, ids, times), the same on
+ * every replica; and the readers that give records and rows back, verified. docs/formats has every byte.
  *
  * Not here: how entries get ordered (#raft), when rows get written (#cluster), answering queries (#query).
  * Invariants:
@@ -14,10 +14,11 @@
  *   D5  Recorded time never goes back from one revision to the next, nor before the creation of the database.
  *   D6  The filter in memory never decides: what it may know is looked up, and what it denies has no row.
  *   D7  A reader at an applied revision sees exactly the events up to it, whatever is written meanwhile.
- *   D8  Outcomes, ids, hashes, heads, chunks and tips follow from the log alone, not from flushes, restarts or memory.
+ *   D8  Outcomes, the history, its segments and all rows but those of times follow from the log alone, not from
+ *       flushes, restarts or memory.
  *   D9  An entry of an unknown format or kind stops the node before anything changes.
  *   D10 A name is bound to one instance at most; no group and no database_id is used twice.
- *   D11 A gap above a durable point is noticed; every row below it can be made anew from the pages.
+ *   D11 A gap above a durable point is noticed; every derived row below it can be made anew from the history.
  *   D12 What a reader lends is whole until it is released, and nothing that was read before is looked at after that.
  *   D13 What constraints make apply look at is bounded, and counted in what follows from the log alone.
  *   D14 A node's number belongs to one store, and is given once; registering again is safe to repeat.
@@ -25,7 +26,6 @@
  *   D16 A history that is taken over goes on from here, by its chain of hashes, to a place in the log, as by the log.
  *   D17 A node is removed when it was leaving and no database names it any more, and is then never a node again; one at
  *       least is always active, and no database gets a copy on one that is not.
- *   D18 A page that readers share is of the copy of the database that is read; a block is verified before it is shown.
  *   D19 A recovered instance has the history of its copy, unchanged; its chain begins with the first instance's id.
  */
 export type { Applied } from './applied.ts';
@@ -56,7 +56,7 @@ export type { Recovery } from './catalog-recovery.ts';
 export type { Binding } from './catalog-rows.ts';
 export { CatalogExport, CatalogImport } from './catalog-snapshot.ts';
 export { compareHistory, differenceBetween, type HistoryVerdict } from './compare-history.ts';
-export { isCorruptRecord, isFaultOfRow, openRow } from './corruption.ts';
+export { isCorruptRecord, isFaultOfRow, openRow, unexpectedRecord, unexpectedRow } from './corruption.ts';
 export { DatabaseMachine, type MachineOptions, type RangeNeed, type TransactOutcome } from './database-machine.ts';
 export {
   DefinitionLedger,
@@ -67,7 +67,7 @@ export {
 } from './definition-ledger.ts';
 export { findEvent } from './event-identity.ts';
 export { type DatabaseFacts, databaseAt, genesisHash, revisionAtTime } from './facts.ts';
-export { type HeadContent, inlineEntries, readChunk } from './head.ts';
+export { type HeadContent, inlineEntries, readChunk, readTimeRow } from './head.ts';
 export { HistoryExport, type HistoryPart } from './history-export.ts';
 export { decodeStanding, encodeStanding, HistoryImport, type HistoryUnit, type Standing } from './history-import.ts';
 export {
@@ -80,17 +80,15 @@ export {
   readTimeKey,
 } from './keys.ts';
 export { type HeadLookup, latestOf } from './latest.ts';
-export { Page, type PageRecord } from './page.ts';
-export { PageCache } from './page-cache.ts';
-export { PostingBlock, type PostingEntry } from './posting.ts';
+export { type EventPlace, PostingBlock, type PostingEntry } from './posting.ts';
 export { PostingCursor } from './posting-cursor.ts';
 export { componentBytes, type Definitions, lastDefinition, ReadDefinitions } from './read-definitions.ts';
-export { DatabaseReader, type DatabaseSource, eventsOf, type StoredEvent, type StoredTransaction } from './reader.ts';
+export { DatabaseReader, type DatabaseSource, eventsOf, type HistorySlice, type StoredEvent } from './reader.ts';
 export { type DurablePoint, rebuildDerived } from './rebuild.ts';
+export { type LogPlace, type StoredTransaction, type TransactionHead } from './record.ts';
 export { rootOf } from './recovered-binding.ts';
 export { copyRows, recoverInto } from './recovered-rows.ts';
 export { type KeptRefusal } from './refusal-record.ts';
-export { readTimeRow } from './small-rows.ts';
 export { componentPart, loadLedger, verifyDefinitions } from './stored-definitions.ts';
 export { refusalOf, verifyRefusals } from './stored-refusals.ts';
 export { verifyHistory } from './verify.ts';

@@ -13,8 +13,7 @@
  * 01 g 06 tail revision index  posting chunk; the position is that of the LAST entry in it
  * 01 g 07 tail mask id…        tip row of a spilled head
  * 01 g 08 hash                 event-id row
- * 01 g 09 second revision      effective-time row: a second, and a page by its first revision
- * 01 g 0b block                page directory: which of 256 revisions begin a page
+ * 01 g 09 second revision      effective-time row: a second, and the first revision in it
  * 01 g 0c transaction_id         place of the latest kept refusal of the transaction
  * 01 g 10 block                bindings of 64 groups (catalog group only)
  * 01 g 11                      nodes of the cluster (catalog group only)
@@ -23,7 +22,7 @@
  * 01 g f0 index                record of a definition, by its entry in the log
  * 01 g f1 digest part          part of a component
  * 01 g f2 number               kept refusal
- * 01 g ff revision             page; the revision is its first
+ * 01 g ff revision             position of the revision's record in the history
  * ```
  * Nothing here knows what the values hold.
  */
@@ -40,18 +39,17 @@ export const TABLE = {
   TIP: 0x07,
   EVENT_ID: 0x08,
   TIME: 0x09,
-  DIRECTORY: 0x0b,
   REFUSAL_PLACE: 0x0c,
   BINDINGS: 0x10,
   NODES: 0x11,
   LEVEL: 0x12,
   API_KEYS: 0x13,
-  /** With the pages what others follow from: whatever is made anew has a number below. */
+  /** What is not made anew from the history has a number from here on. */
   DEFINITION: 0xf0,
   COMPONENT: 0xf1,
   REFUSAL: 0xf2,
-  /** The last table: new pages lie behind all other rows, so LevelDB moves their tables unread (ADR 0013). */
-  PAGE: 0xff,
+  /** The last table: new rows lie behind all others, so LevelDB moves their tables unread (ADR 0013). */
+  POSITION: 0xff,
 } as const;
 
 /** What a head lists the events of; the number is the head's table. */
@@ -68,6 +66,13 @@ export interface HeadName {
 /** The list of the events that have no subject. */
 export const NO_SUBJECT_HEAD: HeadName = Object.freeze({ kind: HEAD_KIND.SUBJECT, term: undefined });
 
+/** What the key of an effective-time row says. */
+export interface TimeRowKey {
+  readonly seconds: number;
+  /** Of those in the row. */
+  readonly firstRevision: number;
+}
+
 export interface KeyRange {
   readonly gte: Uint8Array;
   readonly lt: Uint8Array;
@@ -82,9 +87,6 @@ const SUBJECT_SOME = 0x01;
 /** Seconds of 0001-01-01 before 1970: added, so that every second of the supported years is 0 or more. */
 const SECONDS_BIAS: number = 62_135_596_800;
 
-/** Revisions in one row of the page directory. */
-export const DIRECTORY_BLOCK: number = 256;
-
 /** Builds the keys of one group. Every key is lent: it is valid until the next one is built. Ranges are owned. */
 export class RowKeys {
   readonly group: GroupId;
@@ -98,8 +100,8 @@ export class RowKeys {
     return this.#start(TABLE.APPLIED).view();
   }
 
-  page(firstRevision: number): Uint8Array {
-    return this.#numbered(TABLE.PAGE, firstRevision);
+  position(revision: number): Uint8Array {
+    return this.#numbered(TABLE.POSITION, revision);
   }
 
   transaction(transactionId: Uint8Array): Uint8Array {
@@ -151,10 +153,6 @@ export class RowKeys {
     key.u64be(second + SECONDS_BIAS);
     key.u64be(firstRevision);
     return key.view();
-  }
-
-  directory(block: number): Uint8Array {
-    return this.#numbered(TABLE.DIRECTORY, block);
   }
 
   bindings(block: number): Uint8Array {
@@ -231,9 +229,9 @@ export class RowKeys {
     return { gte: start(from), lt: start(to) };
   }
 
-  /** The pages that begin in the revisions `[from, to)`. */
-  pages(from: number, to: number): KeyRange {
-    return { gte: this.page(from).slice(), lt: this.page(to).slice() };
+  /** The positions of the revisions `[from, to)`. */
+  positions(from: number, to: number): KeyRange {
+    return { gte: this.position(from).slice(), lt: this.position(to).slice() };
   }
 
   /** The heads of a kind whose terms begin with `prefix`; for subjects without "no subject". */
@@ -300,8 +298,8 @@ export function positionOfChunk(key: Uint8Array): Position {
   return { revision: reader.u64be(), index: reader.u16be() };
 }
 
-/** The second and the page in the key of an effective-time row. */
-export function readTimeKey(key: Uint8Array): { readonly seconds: number; readonly firstRevision: number } {
+/** The second and the first revision in the key of an effective-time row. */
+export function readTimeKey(key: Uint8Array): TimeRowKey {
   const reader = new ByteReader(key, PREFIX_BYTES);
   return { seconds: reader.u64be() - SECONDS_BIAS, firstRevision: reader.u64be() };
 }

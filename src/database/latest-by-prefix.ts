@@ -12,7 +12,7 @@
  * below every event that was looked at.
  *
  * Each step ends after so many events, bytes or rows of all alternatives together. They are counted in what follows
- * from the log alone (D8), never in pages or time, so every replica ends at the same place. It reads rows only, so the
+ * from the log alone (D8), never in time, so every replica ends at the same place. It reads rows only, so the
  * writer must have flushed before, and must not apply anything until the answer is there.
  */
 import { encodeUtf8 } from '#base';

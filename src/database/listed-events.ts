@@ -68,8 +68,8 @@ export class ListedEvents {
   /** Takes an event of the revision off what is left; false when that is too little. */
   #pay(revision: number, paidFor: number): boolean {
     if (revision !== paidFor) {
-      const { start, end } = this.#reader.pageOf(revision).record(revision);
-      this.#bytes -= end - start;
+      const { position, end } = this.#reader.transactionHead(revision);
+      this.#bytes -= end - position;
     }
     this.#comparisons--;
     return this.#comparisons >= 0 && this.#bytes >= 0;

@@ -9,7 +9,7 @@ import { assert, ByteWriter, NO_BYTES } from '#base';
 import { copyRange } from './bytes-range.ts';
 import { CHUNK_ENTRIES, type HeadContent, type HeadFields, inlineEntries, SUBJECT_TIP, writeChunk } from './head.ts';
 import { HEAD_KIND, type HeadKind, type HeadName, type RowKeys } from './keys.ts';
-import { type PostingEntry, PostingPlace, writePosting } from './posting.ts';
+import { type PackedEntry, PostingPlace, writePosting } from './posting.ts';
 import type { TipRow } from './small-rows.ts';
 
 const PACKED_START_BYTES = 64;
@@ -134,7 +134,8 @@ export class LiveHead implements HeadFields {
   static from(content: HeadContent, key: Uint8Array): LiveHead {
     const head = new LiveHead(content.name, content.id);
     const block = inlineEntries(key, content);
-    for (let place = 0; place < block.count; place++) head.#push(block.entry(place));
+    const entry = new PostingPlace();
+    for (let place = 0; place < block.count; place++) head.#push(block.moveTo(place, entry));
     head.firstRevision = content.firstRevision;
     head.lastRevision = content.lastRevision;
     head.lastWithoutSubject = content.lastWithoutSubject;
@@ -145,7 +146,7 @@ export class LiveHead implements HeadFields {
   }
 
   /** Adds an event to the list. Returns the chunk that had to make room for it, if one had. */
-  append(entry: PostingEntry, hasSubject: boolean): FullChunk | undefined {
+  append(entry: PackedEntry, hasSubject: boolean): FullChunk | undefined {
     const chunk = this.inlineCount === CHUNK_ENTRIES ? this.#takeChunk() : undefined;
     this.#push(entry);
     if (this.count === 0) this.firstRevision = entry.revision;
@@ -174,7 +175,7 @@ export class LiveHead implements HeadFields {
     writePosting(into, scratch, this.last);
   }
 
-  #push(entry: PostingEntry): void {
+  #push(entry: PackedEntry): void {
     if (this.inlineCount > 0) this.#packLast();
     this.last.set(entry);
     this.inlineCount++;

@@ -8,7 +8,8 @@
 import { assert, ByteWriter } from '#base';
 import type { KvBatch } from '#kv';
 import type { RowKeys } from './keys.ts';
-import { type EventPlace, writeEventIdRow, writeLoneEventIdRow } from './small-rows.ts';
+import type { EventPlace } from './posting.ts';
+import { writeEventIdRow, writeLoneEventIdRow } from './small-rows.ts';
 
 /** A node may have thousands of databases in memory that are hardly used. */
 const START_SLOTS = 64;
@@ -22,8 +23,7 @@ export interface PendingId {
   low: number;
   revision: number;
   index: number;
-  pageOffset: number;
-  offset: number;
+  position: number;
   /** Places that share the hash and are not of this flush. Undefined: nobody else has this hash. */
   others: readonly EventPlace[] | undefined;
 }
@@ -40,7 +40,7 @@ export class PendingIds {
     return this.#count;
   }
 
-  /** Adds an id. The place of its bytes is filled in by the caller, once it is known. */
+  /** Adds an id. The position of its bytes is filled in by the caller, once it is known. */
   add(high: number, low: number, revision: number, index: number): PendingId {
     if (2 * (this.#count + 1) > this.#slots.length) this.#grow();
     const id = this.#ids[this.#count] ?? this.#make();
@@ -109,7 +109,7 @@ export class PendingIds {
   }
 
   #make(): PendingId {
-    const id = { high: 0, low: 0, revision: 0, index: 0, pageOffset: 0, offset: 0, others: undefined };
+    const id = { high: 0, low: 0, revision: 0, index: 0, position: 0, others: undefined };
     this.#ids.push(id);
     return id;
   }

@@ -1,79 +1,77 @@
 /**
- * The effective times of one flush: a row for every second in every page.
+ * The effective times of one flush: a row for every second. A row takes whole transactions, so that the first revision
+ * in it, which is in its key, tells it from the other rows of its second.
  */
 import { ByteWriter } from '#base';
 import type { KvBatch } from '#kv';
-import type { RowKeys } from './keys.ts';
-import { TIME_ENTRY, writeTimeRow } from './small-rows.ts';
+import { startOfTimes, writeChunk } from './head.ts';
+import type { RowKeys, TimeRowKey } from './keys.ts';
+import { type PackedEntry, PostingPlace, writePosting } from './posting.ts';
 
-interface PendingSecond {
-  readonly second: number;
-  readonly pageStart: number;
-  /** `TIME_ENTRY` numbers each. */
+interface PendingSecond extends TimeRowKey {
+  /** `NUMBERS` for each event, in order of position. */
   readonly entries: number[];
-  /** Whether the entries stand in order of time, then position. */
-  sorted: boolean;
 }
+
+/** Numbers of one event: revision, index, position, nanoseconds, extra. */
+const NUMBERS = 5;
+/** Numbers of a row that takes no other transaction: a read of a few events should not read a thousand. */
+const NUMBERS_MAX = NUMBERS * 256;
 
 export class PendingTimes {
   readonly #row = new ByteWriter();
+  readonly #packed = new ByteWriter();
+  readonly #entry = new PostingPlace();
   #all: PendingSecond[] = [];
-  #ofPage = new Map<number, PendingSecond>();
-  #page = -1;
+  readonly #bySecond = new Map<number, PendingSecond>();
   #last: PendingSecond | undefined;
 
   /** Events come in order of position. */
-  add(
-    pageStart: number,
-    event: {
-      readonly revision: number;
-      readonly index: number;
-      readonly offset: number;
-      readonly seconds: number;
-      readonly nanos: number;
-    },
-  ): void {
-    const second = this.#secondOf(pageStart, event.seconds);
-    const { entries } = second;
-    if (entries.length > 0 && (entries[entries.length - TIME_ENTRY] ?? 0) > event.nanos) second.sorted = false;
-    entries.push(event.nanos, event.revision, event.index, event.offset);
+  add(event: PackedEntry): void {
+    const { entries } = this.#secondOf(event);
+    entries.push(event.revision, event.index, event.position, event.nanos, event.extra);
   }
 
   flushInto(batch: KvBatch, keys: RowKeys): void {
-    for (const { second, pageStart, entries, sorted } of this.#all) {
+    for (const second of this.#all) {
+      this.#pack(second);
       this.#row.reset();
-      writeTimeRow(this.#row, pageStart, sorted ? entries : inOrder(entries));
-      batch.put(keys.time(second, pageStart), this.#row.view());
+      writeChunk(this.#row, second.entries.length / NUMBERS, this.#packed.view());
+      batch.put(keys.time(second.seconds, second.firstRevision), this.#row.view());
     }
   }
 
   clear(): void {
     this.#all = [];
-    this.#ofPage.clear();
-    this.#page = -1;
+    this.#bySecond.clear();
     this.#last = undefined;
   }
 
-  #secondOf(pageStart: number, second: number): PendingSecond {
-    if (this.#last?.second === second && this.#last.pageStart === pageStart) return this.#last;
-    if (this.#page !== pageStart) {
-      this.#ofPage.clear();
-      this.#page = pageStart;
+  #pack(second: PendingSecond): void {
+    const [last, entry, { entries }] = [startOfTimes(second), this.#entry, second];
+    this.#packed.reset();
+    entry.seconds = second.seconds;
+    for (let at = 0; at < entries.length; at += NUMBERS) {
+      entry.revision = entries[at] ?? 0;
+      entry.index = entries[at + 1] ?? 0;
+      entry.position = entries[at + 2] ?? 0;
+      entry.nanos = entries[at + 3] ?? 0;
+      entry.extra = entries[at + 4] ?? 0;
+      writePosting(this.#packed, last, entry);
     }
-    let found = this.#ofPage.get(second);
-    if (found === undefined) {
-      found = { second, pageStart, entries: [], sorted: true };
-      this.#ofPage.set(second, found);
-      this.#all.push(found);
-    }
-    this.#last = found;
-    return found;
   }
-}
 
-/** Entries came in order of position, so a stable sort by time alone is the order of the row. */
-function inOrder(entries: readonly number[]): readonly number[] {
-  const starts = Array.from({ length: entries.length / TIME_ENTRY }, (_, place) => place * TIME_ENTRY);
-  const sorted = starts.toSorted((a, b) => (entries[a] ?? 0) - (entries[b] ?? 0));
-  return sorted.flatMap((start) => entries.slice(start, start + TIME_ENTRY));
+  #secondOf({ seconds, revision }: PackedEntry): PendingSecond {
+    const last = this.#last?.seconds === seconds ? this.#last : this.#bySecond.get(seconds);
+    const isFull = last !== undefined && last.entries.length >= NUMBERS_MAX && last.entries.at(-NUMBERS) !== revision;
+    this.#last = last === undefined || isFull ? this.#begin({ seconds, firstRevision: revision }) : last;
+    return this.#last;
+  }
+
+  #begin(key: TimeRowKey): PendingSecond {
+    const second = { ...key, entries: [] };
+    this.#bySecond.set(key.seconds, second);
+    this.#all.push(second);
+    return second;
+  }
 }

@@ -6,13 +6,14 @@ import type { KvBatch } from '#kv';
 import { copyRange, equalsRange } from './bytes-range.ts';
 import type { KeyHash } from './key-hash.ts';
 import type { RowKeys } from './keys.ts';
-import { type TransactionRow, writeTransactionRow } from './small-rows.ts';
+import { writeTransactionRow } from './small-rows.ts';
 
 /** Bytes of a transaction id. */
 export const TRANSACTION_ID_BYTES = 16;
 
-interface PendingTransaction extends TransactionRow {
+interface PendingTransaction {
   readonly id: Uint8Array;
+  readonly revision: number;
   /** Another one with the same hash. */
   readonly next: PendingTransaction | undefined;
 }
@@ -21,25 +22,24 @@ export class PendingTransactions {
   readonly #row = new ByteWriter(64);
   readonly #byHash = new Map<number, PendingTransaction>();
 
-  /** Notes where the transaction with the id `bytes[from, from + 16)` is; `hash` is that of the id. */
-  add(hash: KeyHash, bytes: Uint8Array, from: number, row: TransactionRow): void {
+  /** Notes the revision of the transaction with the id `bytes[from, from + 16)`; `hash` is that of the id. */
+  add(hash: KeyHash, bytes: Uint8Array, from: number, revision: number): void {
     const place = hash.high | 0;
     const id = copyRange(bytes, from, from + TRANSACTION_ID_BYTES);
-    const { revision, pageOffset } = row;
-    this.#byHash.set(place, { id, revision, pageOffset, next: this.#byHash.get(place) });
+    this.#byHash.set(place, { id, revision, next: this.#byHash.get(place) });
   }
 
-  find(hash: KeyHash, bytes: Uint8Array, from: number): TransactionRow | undefined {
+  find(hash: KeyHash, bytes: Uint8Array, from: number): number | undefined {
     let found = this.#byHash.get(hash.high | 0);
     while (found !== undefined && !equalsRange(found.id, bytes, from, from + TRANSACTION_ID_BYTES)) found = found.next;
-    return found;
+    return found?.revision;
   }
 
   flushInto(batch: KvBatch, keys: RowKeys): void {
     for (const chain of this.#byHash.values()) {
       for (let each: PendingTransaction | undefined = chain; each !== undefined; each = each.next) {
         this.#row.reset();
-        writeTransactionRow(this.#row, each);
+        writeTransactionRow(this.#row, each.revision);
         batch.put(keys.transaction(each.id), this.#row.view());
       }
     }

@@ -1,90 +1,91 @@
 /**
- * What one reader may see of one database: pages, events, transactions and heads, each by one or two synchronous gets.
+ * What one reader may see of one database: rows, each by one synchronous get, and the records of its history.
  *
- * A reader runs at a revision that it has chosen and the node has applied. It needs no snapshot (D7): rows of that
- * revision and below never change, and rows above it are recognised and left out. It verifies everything it reads and
- * throws `CorruptRecord` for a row that fails its checksum, `UnexpectedRow` for one that is not there; it never repairs
- * and never writes.
+ * A reader runs at a revision that it has chosen and the node has applied. It needs no snapshot (D7): rows and records
+ * of that revision and below never change, and those above it are recognised and left out. Everything that it reads
+ * has a checksum, which is verified. It throws `CorruptRecord` or `HistoryDamage` for what fails that, `UnexpectedRow`
+ * for what is missing or not what was looked for; it never repairs and never writes.
  */
-import { type Crc32, type GroupId, type Sha256, toRevision } from '#base';
-import type { KvReader, KvRow } from '#kv';
-import { type LoggedTransactionView, type Position, readLoggedTransaction, type StoredEventId } from '#model';
+import { ByteReader, type GroupId, type Sha256, toRevision } from '#base';
+import type { HistoryRange, KvReader } from '#kv';
+import type { Position } from '#model';
 import { type Applied, readAppliedRow } from './applied.ts';
-import { HASH_BYTES } from './applied-state.ts';
-import { unexpectedRow } from './corruption.ts';
+import { unexpectedRecord, unexpectedRow } from './corruption.ts';
 import { type HeadContent, readHead } from './head.ts';
-import { DIRECTORY_BLOCK, type HeadName, RowKeys } from './keys.ts';
-import { Page, type PageRecord } from './page.ts';
-import { CACHED_VALUE_BYTES_MAX, type CachedPage, type PageCache } from './page-cache.ts';
-import type { PostingEntry } from './posting.ts';
-import { lastDirectoryBit, readDirectoryRow, readTipRow, readTransactionRow, type TipRow } from './small-rows.ts';
+import { HistoryBytes } from './history-bytes.ts';
+import { type HeadName, RowKeys } from './keys.ts';
+import type { EventPlace, PostingEntry } from './posting.ts';
+import {
+  RECORD_BYTES_MIN,
+  readBody,
+  readRecord,
+  readRecordHead,
+  recordLength,
+  type StoredTransaction,
+  type TransactionHead,
+} from './record.ts';
+import { readPositionRow, readTipRow, readTransactionRow, type TipRow } from './small-rows.ts';
 
-const NO_STORED_IDS: readonly StoredEventId[] = [];
-
-/** Where to read: the store, the group, and the two digests that native code computes best. */
+/** Where to read: the store, the group, and the digest that native code computes best. */
 export interface DatabaseSource {
   readonly kv: KvReader;
   readonly group: GroupId;
-  readonly crc32: Crc32;
   readonly sha256: Sha256;
-  /** Pages that readers who lend share, and who they belong to (D18). Absent: each reads its own. */
-  readonly pages?: { readonly cache: PageCache; readonly owner: object } | undefined;
 }
 
 /** An event as it is stored. */
 export interface StoredEvent {
   readonly position: Position;
   readonly recordedTimeMs: number;
-  /** Canonical wire form: a view into its page. */
+  /** Canonical wire form: a view of what was read. */
   readonly bytes: Uint8Array;
   /** The id it is known by, when that is not the one in `bytes`. */
   readonly storedId?: string;
 }
 
-/** A transaction as it is stored. */
-export interface StoredTransaction {
-  readonly revision: number;
-  readonly recordedTimeMs: number;
-  readonly eventCount: number;
-  /** The `LoggedTransaction`: a view into its page. */
+/** Whole records of a history, one behind the other. */
+export interface HistorySlice {
+  /** In order of revision, without a gap. */
+  readonly transactions: readonly StoredTransaction[];
+  /** The records themselves. */
   readonly bytes: Uint8Array;
-  /** What is where in `bytes`. */
-  readonly view: LoggedTransactionView;
-  readonly chainHash: Uint8Array;
-  /** Events in the revisions 1 to `revision`. */
-  readonly totalEvents: number;
+  /** Position behind the last of them. */
+  readonly end: number;
 }
 
 export interface ReaderOptions {
   /**
-   * True: pages are lent. What was read from them is valid until `releasePages`, which gives their memory back to the
-   * store. Default false: they stay as long as somebody holds them.
+   * True: what was read from the history is valid until `release`, and its memory is used again. Default false: it
+   * stays as long as it is referenced.
    */
   readonly lends?: boolean | undefined;
 }
 
+/** The shortest event is longer: it has an id, a specversion, a type and a source. */
+const EVENT_BYTES_MIN = 8;
+const LENGTH_BYTES_MAX = 5;
+
 export class DatabaseReader {
   readonly source: DatabaseSource;
   readonly keys: RowKeys;
-  /** Values of the pages that are lent at the moment; absent where none are. */
-  readonly #lent: Uint8Array[] | undefined;
-  /** Pages that are lent to this reader by the cache. */
-  readonly #shared: CachedPage[] = [];
-  /** The page and the transaction read last: neighbouring events mostly share them. They never change. */
-  #page: Page | undefined;
+  readonly #history: HistoryBytes;
+  /** What was read last: neighbouring events mostly share it. */
+  #head: TransactionHead | undefined;
   #transaction: StoredTransaction | undefined;
 
-  constructor(source: DatabaseSource, options: ReaderOptions = {}) {
+  constructor(source: DatabaseSource, { lends = false }: ReaderOptions = {}) {
     this.source = source;
     this.keys = new RowKeys(source.group);
-    this.#lent = options.lends === true ? [] : undefined;
+    this.#history = new HistoryBytes({ ...source, lends });
   }
 
   /** How far the rows are; undefined when the group has none. */
   applied(): Applied | undefined {
     const key = this.keys.applied();
     const value = this.source.kv.get(key);
-    return value === undefined ? undefined : readAppliedRow(key, value);
+    const applied = value === undefined ? undefined : readAppliedRow(key, value);
+    this.#history.noteEnd(applied?.end ?? 0);
+    return applied;
   }
 
   head(name: HeadName): HeadContent | undefined {
@@ -100,151 +101,205 @@ export class DatabaseReader {
     return value === undefined ? undefined : readTipRow(key, value);
   }
 
-  /** The page that begins at the revision. */
-  page(firstRevision: number): Page {
-    const last = this.#page;
-    if (last?.firstRevision === firstRevision) return last;
-    const page = this.#sharedPage(firstRevision) ?? this.#readPage(firstRevision);
-    this.#page = page;
-    return page;
-  }
-
-  /** A row that was read by a walk is not looked at. */
-  passOver({ value }: KvRow): void {
-    if (this.#lent !== undefined) this.source.kv.release(value);
-  }
-
-  /** The page of a row that was read by a walk. Keeps both arrays. */
-  openPage({ key, value }: KvRow): Page {
-    this.#lent?.push(value);
-    return new Page(key, value, this.source.crc32);
-  }
-
-  /** Of a reader that lends: nobody looks at its pages, or at anything read from them, again (D12). */
-  releasePages(): void {
-    if (this.#lent === undefined) return;
-    for (const value of this.#lent) this.source.kv.release(value);
-    this.#lent.length = 0;
-    for (const page of this.#shared) this.source.pages?.cache.giveBack(page);
-    this.#shared.length = 0;
-    this.#page = undefined;
-    this.#transaction = undefined;
-  }
-
-  /** The page that holds the revision, which is applied and not 0. */
-  pageOf(revision: number): Page {
-    const last = this.#page;
-    if (last !== undefined && last.firstRevision <= revision && revision <= last.lastRevision) return last;
-    return this.page(this.pageStart(revision));
-  }
-
-  /** The first revision of the page that holds the revision, which is applied and not 0. */
-  pageStart(revision: number): number {
-    const block = Math.floor(revision / DIRECTORY_BLOCK);
-    const inBlock = this.#directoryPlace(block, revision % DIRECTORY_BLOCK);
-    if (inBlock >= 0) return block * DIRECTORY_BLOCK + inBlock;
-    // A page may reach over the border of two blocks. It cannot skip one: it would have to hold 256 transactions.
-    const before = block > 0 ? this.#directoryPlace(block - 1, DIRECTORY_BLOCK - 1) : -1;
-    if (before < 0) throw unexpectedRow(this.keys.directory(block), `no page holds revision ${revision}`);
-    return (block - 1) * DIRECTORY_BLOCK + before;
-  }
-
-  /** The event of a posting entry. */
-  eventOf(entry: PostingEntry): StoredEvent {
-    const page = this.page(entry.revision - entry.pageOffset);
-    const record = page.record(entry.revision);
-    const storedIds = record.hasStoredIds ? this.#transactionOf(page, record).view.storedIds : NO_STORED_IDS;
-    const { recordedTimeMs } = record;
-    return storedEvent(entry, { recordedTimeMs, bytes: page.event(entry.offset), storedIds });
-  }
-
-  /** The event at a position; undefined when its transaction has fewer events. The revision is applied and not 0. */
-  eventAt(position: Position): StoredEvent | undefined {
-    const page = this.pageOf(position.revision);
-    const record = page.record(position.revision);
-    if (position.index >= record.eventCount) return undefined;
-    return eventOfTransaction(this.#transactionOf(page, record), position.index);
-  }
-
-  /** The transaction of a revision that is applied and not 0. */
-  transaction(revision: number): StoredTransaction {
-    const page = this.pageOf(revision);
-    return this.#transactionOf(page, page.record(revision));
-  }
-
-  /** All transactions of a page, whoever read it, in order. */
-  transactions(page: Page): readonly StoredTransaction[] {
-    return page.records().map((record) => readTransaction(page, record));
-  }
-
   /** The revision that a transaction id was committed at; undefined when it is not recorded. */
   transactionRevision(transactionId: Uint8Array): number | undefined {
     const key = this.keys.transaction(transactionId);
     const value = this.source.kv.get(key);
-    return value === undefined ? undefined : toRevision(readTransactionRow(key, value).revision);
+    return value === undefined ? undefined : toRevision(readTransactionRow(key, value));
   }
 
-  #sharedPage(firstRevision: number): Page | undefined {
-    const { pages } = this.source;
-    if (this.#lent === undefined || pages === undefined) return undefined;
-    const cached = pages.cache.take(pages.owner, firstRevision);
-    if (cached !== undefined) this.#shared.push(cached);
-    return cached?.page;
+  /** Position of the record of a revision, which is applied and not 0; of the one after all, the end of the history. */
+  start(revision: number): number {
+    const found = this.#storedStart(revision);
+    if (found !== undefined) return found;
+    const applied = this.applied();
+    if (applied !== undefined && applied.revision === revision - 1) return applied.end;
+    // It may have been applied just now.
+    const start = this.#storedStart(revision);
+    if (start === undefined) throw unexpectedRow(this.keys.position(revision), 'the position of a record is missing');
+    return start;
   }
 
-  #readPage(firstRevision: number): Page {
-    const key = this.keys.page(firstRevision).slice();
-    const value = this.source.kv.get(key);
-    if (value === undefined) throw unexpectedRow(key, 'the page is missing');
-    const page = new Page(key, value, this.source.crc32);
-    if (page.firstRevision !== firstRevision) throw page.unexpected(`it begins at revision ${page.firstRevision}`);
-    const { pages } = this.source;
-    if (this.#lent === undefined) return page;
-    if (pages === undefined || value.length > CACHED_VALUE_BYTES_MAX) this.#lent.push(value);
-    else this.#shared.push(pages.cache.keep(pages.owner, page, value));
-    return page;
+  /** The transaction of a revision that is applied and not 0, without its events: a large one costs no more. */
+  transactionHead(revision: number): TransactionHead {
+    if (this.#head?.revision !== revision) this.#head = this.#readHead(revision);
+    return this.#head;
   }
 
-  #directoryPlace(block: number, from: number): number {
-    const key = this.keys.directory(block);
-    const value = this.source.kv.get(key);
-    return value === undefined ? -1 : lastDirectoryBit(readDirectoryRow(key, value), from);
-  }
-
-  /** The transaction of a page that this reader has fetched. */
-  #transactionOf(page: Page, record: PageRecord): StoredTransaction {
-    if (this.#transaction?.revision !== record.revision) this.#transaction = readTransaction(page, record);
+  /** The transaction of a revision that is applied and not 0. */
+  transaction(revision: number): StoredTransaction {
+    if (this.#transaction?.revision === revision) return this.#transaction;
+    const head = this.transactionHead(revision);
+    const byteLength = head.end - head.position;
+    this.#transaction = readBody(head, this.#history.at(head.position, byteLength).subarray(0, byteLength));
     return this.#transaction;
   }
+
+  /** The event at a position; undefined when its transaction has fewer events. The revision is applied and not 0. */
+  eventAt(position: Position): StoredEvent | undefined {
+    const transaction = this.transaction(position.revision);
+    return position.index < transaction.eventCount ? eventOfTransaction(transaction, position.index) : undefined;
+  }
+
+  /** The event at a place that a row gave. */
+  eventIn(place: EventPlace): StoredEvent {
+    return storedEvent(place, this.transactionHead(place.revision), this.#event(place));
+  }
+
+  /** The event of a posting entry, read on this thread. */
+  eventOf(entry: PostingEntry): StoredEvent {
+    if (entry.hasStoredId) return this.eventIn(entry);
+    return storedEvent(entry, entry, this.#event(entry));
+  }
+
+  /**
+   * The events of posting entries, in their order, read all at once: a promise where that takes the disk. Ends before a
+   * long event that is not the first and has no room in so many bytes.
+   */
+  eventsOf(
+    entries: readonly PostingEntry[],
+    bytesMax: number = Number.POSITIVE_INFINITY,
+  ): readonly StoredEvent[] | Promise<readonly StoredEvent[]> {
+    const withHead = entries.filter(({ hasStoredId }) => hasStoredId);
+    const wanted = [
+      ...entries.map(({ position }) => ({ position, least: EVENT_BYTES_MIN })),
+      ...withHead.map(({ revision }) => ({ position: this.start(revision), least: RECORD_BYTES_MIN })),
+    ];
+    const events: Uint8Array[] = [];
+    const heads = new Map<number, TransactionHead>();
+    let bytesLeft = bytesMax;
+    const read = this.#history.gather(wanted, (place, bytes) => {
+      const entry = entries[place];
+      const revision = withHead[place - entries.length]?.revision ?? 0;
+      const at = wanted[place]?.position ?? 0;
+      const found = entry === undefined ? this.#headIn(bytes, at, revision) : this.#eventIn(bytes, at);
+      if (typeof found === 'number') {
+        bytesLeft -= found;
+        return bytesLeft < 0 && place > 0 && entry !== undefined ? 0 : found;
+      }
+      if (found instanceof Uint8Array) events[place] = found;
+      else heads.set(revision, found);
+      return 0;
+    });
+    const all = (): readonly StoredEvent[] => {
+      const end = entries.findIndex((_, place) => events[place] === undefined);
+      const whole = end < 0 ? entries : entries.slice(0, end);
+      return whole.map((entry, place) =>
+        storedEvent(entry, heads.get(entry.revision) ?? entry, events[place] ?? NO_BYTES),
+      );
+    };
+    return read === undefined ? all() : read.then(all);
+  }
+
+  /**
+   * Whole records from position `from` on, where one begins, to `to`, where one ends: about so many bytes of them, and
+   * one at least.
+   */
+  slice({ from, to }: HistoryRange, bytes: number): HistorySlice | Promise<HistorySlice> {
+    if (from >= to) return { transactions: [], bytes: NO_BYTES, end: from };
+    const range = { from, to: Math.min(to, from + Math.max(bytes, RECORD_BYTES_MIN)) };
+    const read = this.#history.range(range);
+    const cut = (all: Uint8Array): HistorySlice | Promise<HistorySlice> =>
+      this.#cut(all.subarray(0, to - from), { from, bytes: range.to - from }) ??
+      this.slice({ from, to }, this.#firstLength(all, { from, to }));
+    return read instanceof Promise ? read.then(cut) : cut(read);
+  }
+
+  /** Of a reader that lends: nothing that was read from the history is looked at again (D12). */
+  release(): void {
+    this.#history.release();
+    this.#head = undefined;
+    this.#transaction = undefined;
+  }
+
+  #storedStart(revision: number): number | undefined {
+    const key = this.keys.position(revision);
+    const value = this.source.kv.get(key);
+    return value === undefined ? undefined : readPositionRow(key, value);
+  }
+
+  #readHead(revision: number): TransactionHead {
+    const start = this.start(revision);
+    for (let least = RECORD_BYTES_MIN; ; ) {
+      const found = this.#headIn(this.#history.at(start, least), start, revision);
+      if (typeof found !== 'number') return found;
+      least = found;
+    }
+  }
+
+  /** The head of the record that the bytes begin with, or how many bytes are needed for it. */
+  #headIn(bytes: Uint8Array, start: number, revision: number): TransactionHead | number {
+    const head = readRecordHead(bytes, 0, start);
+    // What precedes the events is nearly always read along; otherwise the whole record is.
+    if (head === undefined) return recordLength(bytes, 0) ?? RECORD_BYTES_MIN;
+    if (typeof head === 'string') throw unexpectedRecord(this.source.group, start, head);
+    if (head.revision === revision) return head;
+    throw unexpectedRecord(this.source.group, start, `it is revision ${head.revision}, and not ${revision}`);
+  }
+
+  #event({ position }: EventPlace): Uint8Array {
+    for (let least = EVENT_BYTES_MIN; ; ) {
+      const found = this.#eventIn(this.#history.at(position, least), position);
+      if (typeof found !== 'number') return found;
+      least = found;
+    }
+  }
+
+  /** The event whose length the bytes begin with, or how many bytes are needed for it. */
+  #eventIn(bytes: Uint8Array, position: number): Uint8Array | number {
+    const reader = new ByteReader(bytes, 0, Math.min(LENGTH_BYTES_MAX, bytes.length));
+    const length = reader.varint();
+    if (length === 0) throw unexpectedRecord(this.source.group, position, 'no event is there');
+    const end = reader.at + length;
+    return end <= bytes.length ? bytes.subarray(reader.at, end) : end;
+  }
+
+  /** Undefined when the first record is longer than `all`. */
+  #cut(all: Uint8Array, wanted: { readonly from: number; readonly bytes: number }): HistorySlice | undefined {
+    const transactions: StoredTransaction[] = [];
+    let at = 0;
+    while (at < all.length && at < wanted.bytes) {
+      const position = wanted.from + at;
+      const found = readRecord(all, at, wanted.from);
+      if (typeof found === 'string' && at === 0) throw unexpectedRecord(this.source.group, position, found);
+      if (typeof found !== 'object') break;
+      const before = transactions.at(-1);
+      if (before !== undefined && found.revision !== before.revision + 1) {
+        const fault = `it is revision ${found.revision}, and the one before is ${before.revision}`;
+        throw unexpectedRecord(this.source.group, position, fault);
+      }
+      transactions.push(found);
+      at = found.end - wanted.from;
+    }
+    return at === 0 ? undefined : { transactions, bytes: all.subarray(0, at), end: wanted.from + at };
+  }
+
+  #firstLength(bytes: Uint8Array, { from, to }: HistoryRange): number {
+    const length = recordLength(bytes, 0) ?? Number.POSITIVE_INFINITY;
+    if (from + length <= to) return length;
+    throw unexpectedRecord(this.source.group, from, `it ends behind ${to}`);
+  }
 }
 
-function readTransaction(page: Page, record: PageRecord): StoredTransaction {
-  const { revision, recordedTimeMs, eventCount, totalEvents } = record;
-  const bytes = page.slice(record.start, record.end);
-  const view = readLoggedTransaction(bytes, 0, bytes.length);
-  if (view.revision !== revision || view.body.eventStarts.length !== eventCount) {
-    throw page.unexpected(`revision ${revision} of it is not what its header says`);
-  }
-  const chainHash = bytes.subarray(view.chainHashStart, view.chainHashStart + HASH_BYTES);
-  return { revision, recordedTimeMs, eventCount, bytes, view, chainHash, totalEvents };
-}
+const NO_BYTES: Uint8Array = new Uint8Array(0);
 
 /** The events of a transaction, in order. */
 export function eventsOf(transaction: StoredTransaction): readonly StoredEvent[] {
   return transaction.view.body.eventStarts.map((_, index) => eventOfTransaction(transaction, index));
 }
 
-function eventOfTransaction({ revision, recordedTimeMs, bytes, view }: StoredTransaction, index: number): StoredEvent {
+function eventOfTransaction(transaction: StoredTransaction, index: number): StoredEvent {
+  const { revision, bytes, view } = transaction;
   const event = bytes.subarray(view.body.eventStarts[index], view.body.eventEnds[index]);
-  return storedEvent({ revision, index }, { recordedTimeMs, bytes: event, storedIds: view.storedIds });
+  return storedEvent({ revision, index }, transaction, event);
 }
 
 function storedEvent(
   { revision, index }: Position,
-  parts: Pick<StoredEvent, 'recordedTimeMs' | 'bytes'> & { readonly storedIds: readonly StoredEventId[] },
+  { recordedTimeMs, storedIds }: Pick<TransactionHead, 'recordedTimeMs'> & Partial<TransactionHead>,
+  bytes: Uint8Array,
 ): StoredEvent {
-  const { recordedTimeMs, bytes, storedIds } = parts;
   const event = { position: { revision, index }, recordedTimeMs, bytes };
-  const storedId = storedIds.find((stored) => stored.index === index)?.id;
+  const storedId = storedIds?.find((stored) => stored.index === index)?.id;
   return storedId === undefined ? event : { ...event, storedId };
 }

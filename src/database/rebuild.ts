@@ -1,26 +1,25 @@
 /**
- * Makes a database anew from its pages up to a durable revision: after a crash that left a gap above it.
+ * Makes a database anew from its history up to a durable revision: after a crash that left a gap above it.
  *
- * Pages above the durable revision go first, so that a crash in the middle is noticed and the work done again; then all
- * derived rows; then the pages are walked and every row that follows from them is written, by the very code that wrote
- * it the first time; the applied row comes last. Log entries above the durable index are then applied as if they were
- * new: deciding them over a state that already holds some of them would give other outcomes (D11).
+ * What is above the durable revision goes first, so that a crash in the middle is noticed and the work done again; then
+ * all derived rows; then the history is walked and every row that follows from it is written, by the very code that
+ * wrote it the first time; the applied row comes last. Log entries above the durable index are then applied as if they
+ * were new: deciding them over a state that already holds some of them would give other outcomes (D11).
  */
-import { assert, type LogIndex, parseHex, type Revision, type Term, toRevision } from '#base';
+import { type LogIndex, parseHex, type Revision, type Term } from '#base';
 import type { KvBatch, KvWriter } from '#kv';
 import type { Applied, DefinitionMark } from './applied.ts';
-import { unexpectedRow } from './corruption.ts';
+import { unexpectedRecord, unexpectedRow } from './corruption.ts';
 import { DatabaseWriter } from './database-writer.ts';
 import { newDatabase } from './facts.ts';
 import { KeyFilter } from './key-filter.ts';
 import { KeyHash } from './key-hash.ts';
 import { TABLE } from './keys.ts';
-import { Page } from './page.ts';
 import { DatabaseReader, type DatabaseSource } from './reader.ts';
 import { definitionsUpTo, loadLedger, partKeys, partKeysOf } from './stored-definitions.ts';
 import { takeRefusalsBack, writeRefusalPlaces } from './stored-refusals.ts';
-import { ChainCheck } from './verify.ts';
-import { slices } from './walks.ts';
+import { ChainCheck, durableHead } from './verify.ts';
+import { walkHistory } from './walks.ts';
 
 /** Everything up to here is durable. */
 export interface DurablePoint {
@@ -29,18 +28,20 @@ export interface DurablePoint {
   readonly revision: Revision;
 }
 
-/** Bytes of pages that are indexed between two writes. */
+/** Bytes of records that are indexed between two writes. */
 const SLICE_BYTES = 4 * 1024 * 1024;
 const FILTER_BYTES_MAX = 64 * 1024 * 1024;
 
-/** Nothing else may read or write the group meanwhile. Throws when a durable page is missing or not whole. */
+/** Nothing else may read or write the group meanwhile. Throws when a durable record is missing or not whole. */
 export async function rebuildDerived(store: KvWriter, source: DatabaseSource, durable: DurablePoint): Promise<void> {
-  const reader = new DatabaseReader(source);
+  const reader = new DatabaseReader(source, { lends: true });
   const applied = reader.applied();
   if (applied === undefined) throw unexpectedRow(reader.keys.applied(), 'the applied row is missing');
   const { keys } = reader;
-  const above = keys.pages(durable.revision + 1, Number.MAX_SAFE_INTEGER);
+  const end = durable.revision === 0 ? 0 : durableHead(source, durable.revision).end;
+  const above = keys.positions(durable.revision + 1, Number.MAX_SAFE_INTEGER);
   await store.clear(above.gte, above.lt);
+  await store.cutHistory(source.group, end);
   const definitions = await rebuildDefinitions(store, reader, durable.index);
   const refusals = await takeRefusalsBack(store, reader, durable.index);
   const derived = keys.tables(TABLE.TRANSACTION, TABLE.DEFINITION);
@@ -57,7 +58,7 @@ export async function rebuildDerived(store: KvWriter, source: DatabaseSource, du
     definitions,
     refusals,
   };
-  await new Rebuild(store, reader, start).run(durable);
+  await indexHistory({ store, reader, start }, durable, end);
 }
 
 /**
@@ -79,63 +80,45 @@ async function rebuildDefinitions(store: KvWriter, reader: DatabaseReader, index
   return mark;
 }
 
-class Rebuild {
-  readonly #store: KvWriter;
-  readonly #reader: DatabaseReader;
-  readonly #writer: DatabaseWriter;
-  readonly #chain: ChainCheck;
-  #applied: Applied;
-  #sliceBytes = 0;
+interface Rebuild {
+  readonly store: KvWriter;
+  readonly reader: DatabaseReader;
+  /** The state at revision 0. */
+  readonly start: Applied;
+}
 
-  constructor(store: KvWriter, reader: DatabaseReader, start: Applied) {
-    this.#store = store;
-    this.#reader = reader;
-    this.#applied = start;
-    this.#chain = new ChainCheck(reader, 0, start.chainHash);
-    // There are no derived rows, so the filter knows them all.
-    const filter = new KeyFilter(FILTER_BYTES_MAX);
-    filter.complete();
-    this.#writer = new DatabaseWriter({ reader, applied: start, filter, hash: new KeyHash() });
-  }
-
-  async run(durable: DurablePoint): Promise<void> {
-    const range = this.#reader.source.kv.range(this.#reader.keys.pages(1, durable.revision + 1));
-    for await (const rows of slices(range)) {
-      for (const { key, value } of rows) {
-        this.#take(new Page(key, value, this.#reader.source.crc32));
-        this.#sliceBytes += value.length;
-        if (this.#sliceBytes >= SLICE_BYTES) await this.#write((batch) => this.#writer.flushRowsInto(batch));
-      }
-    }
-    const { revision } = this.#applied;
-    if (revision !== durable.revision) {
-      throw unexpectedRow(this.#reader.keys.page(revision + 1), 'a durable page is missing');
-    }
-    this.#writer.resume({ ...this.#applied, index: durable.index, term: durable.term });
-    await this.#write((batch) => this.#writer.flushInto(batch));
-  }
-
-  #take(page: Page): void {
-    const fault = this.#chain.takePage(page);
-    if (fault !== undefined) throw page.unexpected(fault);
-    const records = page.records();
-    for (const [place, transaction] of this.#reader.transactions(page).entries()) {
-      const { revision, recordedTimeMs, view, totalEvents } = transaction;
-      const shift = records[place]?.start;
-      assert(shift !== undefined, 'A page has a record for each of its transactions', revision);
-      const pageStart = page.firstRevision;
-      const { body, storedIds } = view;
-      this.#writer.indexPlaced({ revision, recordedTimeMs, pageStart, body, shift, storedIds });
-      const chainHash = this.#chain.hash;
-      this.#applied = { ...this.#applied, revision: toRevision(revision), recordedTimeMs, totalEvents, chainHash };
-    }
-  }
-
-  async #write(flushInto: (batch: KvBatch) => void): Promise<void> {
-    const batch = this.#store.batch();
+async function indexHistory({ store, reader, start }: Rebuild, durable: DurablePoint, end: number): Promise<void> {
+  const { sha256, group } = reader.source;
+  // There are no derived rows, so the filter knows them all.
+  const filter = new KeyFilter(FILTER_BYTES_MAX);
+  filter.complete();
+  const writer = new DatabaseWriter({
+    reader: new DatabaseReader(reader.source),
+    applied: start,
+    filter,
+    hash: new KeyHash(),
+  });
+  const chain = new ChainCheck(sha256, 0, start.chainHash);
+  const write = async (flushInto: (batch: KvBatch) => void): Promise<void> => {
+    const batch = store.batch();
     flushInto(batch);
-    await this.#store.write(batch);
-    this.#writer.flushed();
-    this.#sliceBytes = 0;
+    await store.write(batch);
+    writer.flushed();
+  };
+  let written = 0;
+  for await (const slice of walkHistory(reader, { from: 0, to: end })) {
+    for (const transaction of slice.transactions) {
+      const fault = chain.take(transaction);
+      if (fault !== undefined) throw unexpectedRecord(group, transaction.position, fault);
+      writer.indexStored(transaction);
+    }
+    if (slice.end - written < SLICE_BYTES) continue;
+    await write((batch) => writer.flushRowsInto(batch));
+    written = slice.end;
   }
+  if (chain.revision !== durable.revision) {
+    throw unexpectedRecord(group, end, `the history ends with revision ${chain.revision}, before ${durable.revision}`);
+  }
+  writer.advance(durable.index, durable.term);
+  await write((batch) => writer.flushInto(batch));
 }

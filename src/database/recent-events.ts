@@ -7,6 +7,7 @@ import type { Conjunction } from '#model';
 import { EventMatcher, type EventPattern, patternOf } from './event-pattern.ts';
 import { EventSkim } from './event-skim.ts';
 import type { DatabaseReader } from './reader.ts';
+import type { StoredTransaction } from './record.ts';
 
 /**
  * How far to look: not at a transaction that goes beyond `bytes`, and at the first events of one beyond `comparisons`.
@@ -51,19 +52,22 @@ export class RecentEvents {
     let { comparisons, bytes } = limits;
     for (; this.#lookedDownTo > 0 && this.#openCount > 0; this.#lookedDownTo--) {
       const revision = this.#lookedDownTo;
-      const { start, end, eventCount } = this.#reader.pageOf(revision).record(revision);
-      const affordable = Math.min(eventCount, Math.floor(comparisons / this.#alternatives.length));
+      const events = Math.floor(comparisons / this.#alternatives.length);
+      // Said by its head, so that a transaction that is too long is not read.
+      const { position, end } = this.#reader.transactionHead(revision);
+      bytes -= end - position;
+      if (events === 0 || bytes < 0) return;
+      const transaction = this.#reader.transaction(revision);
+      const { eventCount } = transaction;
+      const affordable = Math.min(eventCount, events);
       comparisons -= eventCount * this.#alternatives.length;
-      bytes -= end - start;
-      if (affordable === 0 || bytes < 0) return;
-      this.#lookAt(revision, affordable);
+      this.#lookAt(transaction, affordable);
       // What matches one event of it has its L; what matches none may match another.
       if (affordable < eventCount) return;
     }
   }
 
-  #lookAt(revision: number, eventCount: number): void {
-    const { bytes, view } = this.#reader.transaction(revision);
+  #lookAt({ revision, bytes, view }: StoredTransaction, eventCount: number): void {
     const { eventStarts, eventEnds } = view.body;
     const skim = new EventSkim(bytes);
     for (let index = 0; index < eventCount; index++) {

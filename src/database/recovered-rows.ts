@@ -1,10 +1,10 @@
 /**
- * The rows of a recovered instance (D19): those of its origin, on the same node, in another group.
+ * The rows and the history of a recovered instance (D19): those of its origin, on the same node, in another group.
  *
  * No row but the applied row says which group or instance it is of, and nothing is written to the origin any more; so
  * they are copied as they are, in any order, as often as a crash makes it necessary. The applied row comes last, for
- * with it the instance is there. It says that the log begins behind what was copied: pages say where in the log they
- * end, and the new group goes on counting from there.
+ * with it the instance is there. It says that the log begins behind what was copied: records name their entries, and
+ * the new group continues to count from there.
  */
 import { ByteWriter, type DatabaseId, toHex, toLogIndex } from '#base';
 import type { KvBatch, KvStore } from '#kv';
@@ -25,9 +25,9 @@ export interface RecoveredInstance {
 }
 
 /**
- * Copies every row of the origin but its applied row to the group of `target`, which has no applied row yet; what an
- * earlier attempt has left there is cleared. Nothing else may write either group meanwhile. False when `goesOn` said no
- * in between.
+ * Copies every row of the origin but its applied row, and its history, to the group of `target`, which has no applied
+ * row yet; what an earlier attempt has left there is cleared. Nothing else may write either group meanwhile. False when
+ * `goesOn` said no in between.
  */
 export async function copyRows(
   store: KvStore,
@@ -51,6 +51,7 @@ export async function copyRows(
     }
     await store.write(batch);
   }
+  await store.copyHistory(origin.group, target.group);
   return goesOn();
 }
 

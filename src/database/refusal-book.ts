@@ -3,7 +3,7 @@
  * looked up, and that were refused (ADR 0142).
  *
  *   D25  Which refusals are kept follows from the log alone, and decides nothing. A row of one, the row of its id, what
- *        went to make room and the applied row that counts it are one batch; it stands between two pages of the log.
+ *        went to make room and the applied row that counts it are one batch.
  *
  * ```
  * refusal  number n, counted on this replica ──► what was refused, and why      n − 1,000 goes

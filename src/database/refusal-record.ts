@@ -14,8 +14,8 @@ import { assert, type ByteReader, ByteWriter, type ConstraintViolation, isLogInd
 import { ALL, type Constraint, decide } from '#model';
 import { copyRange } from './bytes-range.ts';
 import { closeRow, openRow, sealRow, unexpectedRow } from './corruption.ts';
-import type { LogPlace } from './page.ts';
 import { TRANSACTION_ID_BYTES } from './pending-transactions.ts';
+import type { LogPlace } from './record.ts';
 
 /** Of a database. */
 export const REFUSALS_KEPT = 1000;

@@ -5,11 +5,9 @@
 import { ByteReader, crc32 } from '#base';
 import type { KvReader } from '#kv';
 import { corruptRecord } from './corruption.ts';
-import { GROUP_ROWS, TABLE } from './keys.ts';
-import { Page } from './page.ts';
+import { GROUP_ROWS } from './keys.ts';
 import { slices } from './walks.ts';
 
-const TABLE_AT = 5;
 const CRC_BYTES = 4;
 
 /**
@@ -22,10 +20,6 @@ export async function verifyStoredRows(kv: KvReader): Promise<void> {
 }
 
 function verifyRow(key: Uint8Array, value: Uint8Array): void {
-  if (key[0] === GROUP_ROWS && key[TABLE_AT] === TABLE.PAGE) {
-    new Page(key, value, crc32).body();
-    return;
-  }
   const end = value.length - CRC_BYTES;
   if (end < 1) throw corruptRecord(key, `${value.length} bytes are too few for a format and a checksum`);
   const [stored, found] = [new ByteReader(value, end).u32le(), crc32(value, 0, end)];

@@ -1,14 +1,16 @@
 /**
- * Walks over many rows, in slices, such as heads by prefix (the listings). Each is an async generator that yields what
- * one wait fetched. Leaving the loop early closes the range underneath.
+ * Walks over many rows or records, in slices, such as heads by prefix (the listings). Each is an async generator that
+ * yields what one wait fetched. Leaving the loop early closes the range underneath.
  */
 import { compareBytes } from '#base';
-import type { KvRange, KvRow } from '#kv';
+import type { HistoryRange, KvRange, KvRow } from '#kv';
 import { type HeadContent, readHead } from './head.ts';
 import { type HeadKind, headTerm } from './keys.ts';
-import type { DatabaseReader } from './reader.ts';
+import type { DatabaseReader, HistorySlice } from './reader.ts';
 
 const ROWS_PER_WAIT = 256;
+/** A read of so many fits in the memory that a reader uses again. */
+export const RECORD_BYTES_PER_WAIT: number = 96 * 1024;
 
 export interface HeadWalk {
   readonly kind: HeadKind;
@@ -30,6 +32,16 @@ export async function* walkHeads(reader: DatabaseReader, walk: HeadWalk): AsyncG
     );
     const { at } = walk;
     yield at === undefined ? heads : heads.filter((head) => head.firstRevision <= at);
+  }
+}
+
+/** The records of a range of the history, slice by slice; a slice that is lent is valid until the next one. */
+export async function* walkHistory(reader: DatabaseReader, { from, to }: HistoryRange): AsyncGenerator<HistorySlice> {
+  for (let at = from; at < to; ) {
+    const slice = await reader.slice({ from: at, to }, RECORD_BYTES_PER_WAIT);
+    at = slice.end;
+    yield slice;
+    reader.release();
   }
 }
 

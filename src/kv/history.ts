@@ -76,10 +76,8 @@ export class ReadMemory {
 
   /** Bytes of any content, valid until `reset`. */
   take(byteLength: number): Uint8Array {
-    // What is larger than a chunk is not kept.
-    if (byteLength > CHUNK_BYTES) return new Uint8Array(byteLength);
     if (this.#used + byteLength > this.#chunk.length) {
-      this.#chunk = new Uint8Array(CHUNK_BYTES);
+      this.#chunk = new Uint8Array(Math.max(CHUNK_BYTES, byteLength));
       this.#used = 0;
     }
     const from = this.#used;

@@ -4,7 +4,7 @@
  */
 import { workerData } from 'node:worker_threads';
 import { assert } from '#base';
-import { nativeCrc32, nativeSha256 } from '#cluster';
+import { nativeSha256 } from '#cluster';
 import { runBatches } from '#components';
 import { openLevelStore } from '#storage';
 
@@ -13,5 +13,5 @@ assert(typeof directory === 'string', 'The thread has the directory of the store
 
 await runBatches(async () => {
   const store = await openLevelStore(directory);
-  return { source: { kv: store, crc32: nativeCrc32, sha256: nativeSha256 }, close: () => store.close() };
+  return { source: { kv: store, sha256: nativeSha256 }, close: () => store.close() };
 });

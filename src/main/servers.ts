@@ -9,7 +9,6 @@ import { formatAddress } from '#base';
 import {
   type Administers,
   type Node,
-  nativeCrc32,
   nativeRandom,
   nativeSha256,
   stopProcess,
@@ -307,7 +306,7 @@ interface ServiceUnderneath {
 function serviceOf({ readWaitMs }: Config, { node, metrics, lists, guests }: ServiceUnderneath): Service {
   return createService({
     node,
-    digests: { crc32: nativeCrc32, sha256: nativeSha256 },
+    sha256: nativeSha256,
     metrics,
     release: RELEASE,
     limits: { readWaitMs },

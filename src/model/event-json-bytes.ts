@@ -9,8 +9,8 @@
  * ```
  * (u32le length | event)*
  * ```
- * Events are copied from their page to the output buffer, without objects. Space is reserved in two steps: the maximum
- * size of the attributes, then the payload, which is most of an event and mostly copied unchanged.
+ * Events are copied from where they were read to the output buffer, without objects. Space is reserved in two steps:
+ * the maximum size of the attributes, then the payload, which is most of an event and mostly copied unchanged.
  *
  *   M11 Many events in one buffer are written like each alone, and every text as JSON.stringify writes it.
  */

@@ -1,7 +1,7 @@
 /**
  * Offsets of all fields in the canonical bytes of an event, in one pass that builds nothing.
  *
- * A fold reuses one object for millions of stored events. Such an event was checked when accepted, and its page is
+ * A fold reuses one object for millions of stored events. Such an event was checked when accepted, and its bytes are
  * verified, so `read` trusts their order and encoding, and only checks that fields fill the bytes. `layOutEvent`
  * (event-layout.ts) trusts nothing.
  */

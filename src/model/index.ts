@@ -173,7 +173,9 @@ export {
   TRANSACTION_EVENTS_MAX,
 } from './limits.ts';
 export {
+  type LoggedHead,
   type LoggedTransactionView,
+  readLoggedHead,
   readLoggedTransaction,
   type StoredEventId,
 } from './logged-transaction.ts';

@@ -1,6 +1,6 @@
 /**
  * `cairn.v1.LoggedTransaction`, read in place: the record of a transaction in the log of its database, as #database
- * stores it in pages and ScanLogBatches sends it.
+ * stores it in a history and ScanLogBatches sends it.
  *
  * ```
  * 08 revision | 12 20 chain_hash (32 bytes) | 1A stored_ids* | 20 total_event_count | 7A body
@@ -14,6 +14,8 @@ const CHAIN_HASH_TAG = 0x12;
 const STORED_IDS_TAG = 0x1a;
 const TOTAL_TAG = 0x20;
 const BODY_TAG = 0x7a;
+/** The first field of a body. */
+const RECORDED_TIME_TAG = 0x09;
 
 /** An event id that was stored differently from the client's. */
 export interface StoredEventId {
@@ -22,45 +24,63 @@ export interface StoredEventId {
   readonly id: string;
 }
 
-/** Offsets in the bytes of the body view. */
-export interface LoggedTransactionView {
+/** What precedes the events. Offsets are in the bytes that were read. */
+export interface LoggedHead {
   readonly revision: number;
   readonly chainHashStart: number;
   readonly storedIds: readonly StoredEventId[];
   readonly totalEventCount: number;
+  readonly recordedTimeMs: number;
+  readonly bodyStart: number;
+  readonly bodyEnd: number;
+}
+
+export interface LoggedTransactionView extends LoggedHead {
   readonly body: TransactionBodyView;
 }
 
 /** Reads a stored record; other bytes are a corruption of stored data. */
 export function readLoggedTransaction(bytes: Uint8Array, from: number, to: number): LoggedTransactionView {
+  const head = readLoggedHead(bytes, from, to);
+  assert(head !== undefined && head.bodyEnd === to, 'A logged transaction holds known fields and ends with its body', {
+    from,
+    to,
+  });
+  return { ...head, body: readTransactionBody(bytes, head.bodyStart, head.bodyEnd) };
+}
+
+/**
+ * Reads a stored record up to its events, which may begin behind `to`. Undefined when `to` is before them, or when it
+ * is no stored record.
+ */
+export function readLoggedHead(bytes: Uint8Array, from: number, to: number): LoggedHead | undefined {
   const reader = new ProtoReader(bytes, from, to);
   let revision = 0;
   let chainHashStart = -1;
   let totalEventCount = 0;
-  let body: TransactionBodyView | undefined;
   const storedIds: StoredEventId[] = [];
   while (!reader.done) {
     const tag = reader.tag();
     if (tag === REVISION_TAG) revision = reader.varint();
     else if (tag === CHAIN_HASH_TAG) chainHashStart = reader.lengthDelimited();
-    else if (tag === STORED_IDS_TAG) storedIds.push(readStoredId(reader));
+    else if (tag === STORED_IDS_TAG) readStoredId(reader, storedIds);
     else if (tag === TOTAL_TAG) totalEventCount = reader.varint();
     else if (tag === BODY_TAG) {
-      const start = reader.lengthDelimited();
-      body = readTransactionBody(bytes, start, reader.at);
+      const bodyLength = reader.varint();
+      const bodyStart = reader.at;
+      if (reader.tag() !== RECORDED_TIME_TAG) return undefined;
+      const recordedTimeMs = reader.fixed64();
+      if (reader.failed || revision === 0 || chainHashStart === -1) return undefined;
+      const bodyEnd = bodyStart + bodyLength;
+      return { revision, chainHashStart, storedIds, totalEventCount, recordedTimeMs, bodyStart, bodyEnd };
     } else reader.fail();
   }
-  assert(!reader.failed && chainHashStart !== -1, 'A logged transaction holds known fields only', {
-    revision,
-    from,
-    to,
-  });
-  assert(body !== undefined && revision > 0, 'A logged transaction has a revision and a body', { revision, from, to });
-  return { revision, chainHashStart, storedIds, totalEventCount, body };
+  return undefined;
 }
 
-function readStoredId(reader: ProtoReader): StoredEventId {
+function readStoredId(reader: ProtoReader, into: StoredEventId[]): void {
   const start = reader.lengthDelimited();
+  if (reader.failed) return;
   const message = new ProtoReader(reader.bytes, start, reader.at);
   let index = 0;
   let id: string | undefined;
@@ -73,5 +93,5 @@ function readStoredId(reader: ProtoReader): StoredEventId {
     } else message.fail();
   }
   assert(!message.failed && id !== undefined, 'A stored id holds an index and an id', start);
-  return { index, id };
+  into.push({ index, id });
 }

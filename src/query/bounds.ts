@@ -48,11 +48,10 @@ export function upTo(bounds: Bounds, revision: number): Bounds {
   return { direction, first, last: revision, ranks: within };
 }
 
-/** Number of events in the revisions of the bounds. Reads the headers of two pages. */
-export function eventCount(reader: DatabaseReader, { first, last }: Pick<Bounds, 'first' | 'last'>): number {
-  return eventsUpTo(reader, last) - eventsUpTo(reader, first - 1);
-}
+/** Bytes of the history that cost as much to walk as reading a head, or a row of an index. */
+const BYTES_PER_ROW = 2048;
 
-function eventsUpTo(reader: DatabaseReader, revision: number): number {
-  return revision < 1 ? 0 : reader.pageOf(revision).record(revision).totalEvents;
+/** Cost of walking the history in the revisions of the bounds, in rows of an index. Reads two rows. */
+export function historyCost(reader: DatabaseReader, { first, last }: Pick<Bounds, 'first' | 'last'>): number {
+  return (reader.start(last + 1) - reader.start(first)) / BYTES_PER_ROW;
 }

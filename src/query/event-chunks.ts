@@ -5,7 +5,8 @@
  * loop between two of them to keep the node responsive. Between two slices no range of the store stays open, however
  * long the reader waits. (Q5, Q8)
  */
-import type { StoredEvent } from '#database';
+import type { DatabaseReader, PostingEntry, StoredEvent } from '#database';
+import type { EventTest } from './event-test.ts';
 import type { EventVisitor } from './passing-event.ts';
 import type { SlicePace } from './slice-pace.ts';
 
@@ -21,10 +22,15 @@ export interface EventChunks {
   visit?(left: number, visitor: EventVisitor): Promise<number | undefined>;
 }
 
-/** Maximum events of a slice that are found one by one, each of which may keep its own page in memory. */
+/** Maximum events of a slice that are found one by one. */
 const SLICE_EVENTS = 256;
-/** Maximum candidates that are tested for one slice. */
+/** Maximum candidates that are tested for one slice, and bytes of those that are not selected. */
 const SLICE_TESTS = 1024;
+const SLICE_BYTES_IN_VAIN = 2 ** 22;
+/** Minimum number of candidates to read at once: most may not be selected. */
+const CANDIDATES_MIN = 16;
+/** Expected size of an event, until some were read. */
+const EVENT_BYTES = 1024;
 
 /** A slice that is being filled. */
 export class Slice {
@@ -33,6 +39,8 @@ export class Slice {
   readonly #pace: SlicePace;
   #bytes = 0;
   #tests = 0;
+  #bytesInVain = 0;
+  #isClosed = false;
 
   constructor(countMax: number, pace: SlicePace) {
     this.#countMax = Math.min(countMax, SLICE_EVENTS);
@@ -40,21 +48,63 @@ export class Slice {
   }
 
   get full(): boolean {
-    return this.events.length >= this.#countMax || this.#bytes >= this.#pace.bytes || this.#tests >= SLICE_TESTS;
+    if (this.#isClosed || this.#tests >= SLICE_TESTS || this.#bytesInVain >= SLICE_BYTES_IN_VAIN) return true;
+    return this.countLeft <= 0 || this.bytesLeft <= 0;
+  }
+
+  get countLeft(): number {
+    return this.#countMax - this.events.length;
+  }
+
+  get bytesLeft(): number {
+    return this.#pace.bytes - this.#bytes;
   }
 
   /** Counts a candidate that is not selected. */
-  pass(): void {
+  pass({ bytes }: StoredEvent): void {
     this.#tests++;
+    this.#bytesInVain += bytes.length;
   }
 
   /** Returns false when the slice is full; the event then begins the next slice. */
   add(event: StoredEvent): boolean {
     const bytes = this.#bytes + event.bytes.length;
-    if (bytes > 2 * this.#pace.bytes && (this.events.length > 0 || !this.#pace.admits(bytes))) return false;
+    this.#isClosed = bytes > 2 * this.#pace.bytes && (this.events.length > 0 || !this.#pace.admits(bytes));
+    if (this.#isClosed) return false;
     this.events.push(event);
     this.#bytes = bytes;
     this.#tests++;
     return true;
+  }
+}
+
+/** Reads the events of index entries into slices, many at once. */
+export class Candidates {
+  readonly #reader: DatabaseReader;
+  /** Mean size of those that were read last. */
+  #eventBytes = EVENT_BYTES;
+
+  constructor(reader: DatabaseReader) {
+    this.#reader = reader;
+  }
+
+  /** Number of entries whose events will probably fit into the slice; `test` is absent when all are selected. */
+  roomIn(slice: Slice, test: EventTest | undefined): number {
+    const count = test === undefined ? slice.countLeft : Math.max(slice.countLeft, CANDIDATES_MIN);
+    return Math.min(count, Math.ceil(slice.bytesLeft / this.#eventBytes));
+  }
+
+  /** Adds the events of the first entries to a slice that is not full. Returns how many entries it is done with. */
+  async fill(slice: Slice, entries: readonly PostingEntry[], test: EventTest | undefined): Promise<number> {
+    const events = await this.#reader.eventsOf(entries.slice(0, this.roomIn(slice, test)), slice.bytesLeft);
+    this.#eventBytes = events.reduce((sum, { bytes }) => sum + bytes.length, 0) / events.length;
+    let done = 0;
+    for (const event of events) {
+      if (slice.full) break;
+      if (test !== undefined && !test(event)) slice.pass(event);
+      else if (!slice.add(event)) break;
+      done++;
+    }
+    return done;
   }
 }

@@ -8,12 +8,13 @@
  * messages   (00 length(u32 BE) event)*                      Event after Event, each framed for gRPC
  * replies    (00 length(u32 BE) 0A length event)*            the same, each inside a SubscribeEventsReply
  * batch       00 length(u32 BE) (0A length event)* 10 read at   one EventBatch
+ * log         00 length(u32 BE) (0A length transaction)*        one LogBatch
  * ```
  * The last value of a repeated protobuf field wins, so the stored id goes after the client's. An event is copied once,
- * from its page to the buffer; the common suffix of a transaction is encoded once. Nothing is decoded, and nothing is
- * allocated per event. (Q9)
+ * from where it was read to the buffer; the common suffix of a transaction is encoded once. Nothing is decoded, and
+ * nothing is allocated per event. (Q9)
  */
-import { assert, encodeUtf8 } from '#base';
+import { assert, encodeUtf8, NO_BYTES, varintLength } from '#base';
 import type { StoredEvent } from '#database';
 
 /** Wrapping of the events, as pictured above. */
@@ -37,10 +38,9 @@ const SUFFIX_BYTES_MAX = 64;
 const WRAPPING_BYTES_MAX = HEADER_BYTES + 6 + 6;
 /** Length from which a view and a native copy cost less than a loop. */
 const LONG_RUN_BYTES = 64;
-const NO_BYTES: Uint8Array = new Uint8Array(0);
 
 const TAG_ID = 0x0a;
-const TAG_WRAPPED_EVENT = 0x0a;
+const TAG_WRAPPED = 0x0a;
 const TAG_READ_AT = 0x10;
 const READ_AT_BYTES_MAX = 9;
 const TAG_EXTENSIONS = 0x42;
@@ -160,7 +160,7 @@ export class EventFrames {
     if (this.#framing === 'replies') at = putHeader(bytes, at, 1 + varintLength(eventBytes) + eventBytes);
     // The header of a batch is written once its length is known.
     else if (at === 0) at = HEADER_BYTES;
-    return putVarint(bytes, putByte(bytes, at, TAG_WRAPPED_EVENT), eventBytes);
+    return putVarint(bytes, putByte(bytes, at, TAG_WRAPPED), eventBytes);
   }
 
   #putSuffix(start: number, index: number): number {
@@ -179,6 +179,20 @@ export class EventFrames {
     grown.set(this.#bytes.subarray(0, this.#length));
     this.#bytes = grown;
   }
+}
+
+/** Stored transactions in one LogBatch. */
+export function frameTransactions(transactions: readonly { readonly bytes: Uint8Array }[]): Uint8Array {
+  const sizes = transactions.map(({ bytes }) => 1 + varintLength(bytes.length) + bytes.length);
+  const messageBytes = sizes.reduce((sum, size) => sum + size, 0);
+  const framed = new Uint8Array(HEADER_BYTES + messageBytes);
+  let at = putHeader(framed, 0, messageBytes);
+  for (const { bytes } of transactions) {
+    at = putVarint(framed, putByte(framed, at, TAG_WRAPPED), bytes.length);
+    framed.set(bytes, at);
+    at += bytes.length;
+  }
+  return framed;
 }
 
 function putHeader(into: Uint8Array, at: number, messageBytes: number): number {
@@ -204,12 +218,6 @@ function putVarint(into: Uint8Array, start: number, value: number): number {
   }
   into[at] = rest;
   return at + 1;
-}
-
-function varintLength(value: number): number {
-  let count = 1;
-  for (let rest = value; rest > 0x7f; rest = Math.floor(rest / 0x80)) count++;
-  return count;
 }
 
 function putTimestamp(into: Uint8Array, start: number, unixMs: number): number {

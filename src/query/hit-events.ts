@@ -1,7 +1,6 @@
 /** The events of index entries, in the order of the entries. */
-import type { DatabaseReader, StoredEvent } from '#database';
-import type { EventChunks } from './event-chunks.ts';
-import { Slice } from './event-chunks.ts';
+import type { DatabaseReader, PostingEntry, StoredEvent } from '#database';
+import { Candidates, type EventChunks, Slice } from './event-chunks.ts';
 import type { EventTest } from './event-test.ts';
 import type { Hits } from './hits.ts';
 import { END_RANK } from './rank.ts';
@@ -17,32 +16,48 @@ export interface HitEventsOptions {
 /** Reads of the store for one slice, each of which may return some thousand entries. */
 const SLICE_READS = 64;
 
-export function hitEvents(reader: DatabaseReader, options: HitEventsOptions): EventChunks {
-  const { hits, test, pace } = options;
-  let isOver = false;
-  return {
-    get isOver(): boolean {
-      return isOver;
-    },
-    next: async (left: number): Promise<readonly StoredEvent[] | undefined> => {
-      const slice = new Slice(left, pace);
-      for (let reads = 0; !slice.full && !isOver; ) {
-        if (!hits.ready) {
-          // Lists with few common events need long walks without a match, so the slice ends here.
-          if (++reads > SLICE_READS) break;
-          await hits.settle();
-          continue;
-        }
-        const { rank } = hits;
-        isOver = rank === END_RANK;
-        if (isOver) break;
-        const event = reader.eventOf(hits.entry());
-        if (test !== undefined && !test(event)) slice.pass();
-        else if (!slice.add(event)) break;
-        hits.seek(rank + 1);
+export class HitEvents implements EventChunks {
+  readonly #options: HitEventsOptions;
+  readonly #candidates: Candidates;
+  /** Entries that are found and in no slice yet. */
+  readonly #found: PostingEntry[] = [];
+
+  constructor(reader: DatabaseReader, options: HitEventsOptions) {
+    this.#options = options;
+    this.#candidates = new Candidates(reader);
+  }
+
+  get isOver(): boolean {
+    return this.#found.length === 0 && this.#options.hits.rank === END_RANK;
+  }
+
+  async next(left: number): Promise<readonly StoredEvent[] | undefined> {
+    const { hits, test, pace } = this.#options;
+    const slice = new Slice(left, pace);
+    for (let readsLeft = SLICE_READS; !slice.full; ) {
+      readsLeft -= await this.#find(this.#candidates.roomIn(slice, test), readsLeft);
+      if (this.#found.length === 0) break;
+      this.#found.splice(0, await this.#candidates.fill(slice, this.#found, test));
+    }
+    await hits.release();
+    return this.isOver && slice.events.length === 0 ? undefined : slice.events;
+  }
+
+  /** Finds entries until there are `count`. Returns the number of reads that it took. */
+  async #find(count: number, readsMax: number): Promise<number> {
+    const { hits } = this.#options;
+    let reads = 0;
+    while (this.#found.length < count && hits.rank !== END_RANK) {
+      if (hits.ready) {
+        this.#found.push(hits.entry());
+        hits.seek(hits.rank + 1);
+      } else {
+        // Lists with few common events need long walks without a match, so the slice ends here.
+        if (reads === readsMax) break;
+        await hits.settle();
+        reads++;
       }
-      await hits.release();
-      return isOver && slice.events.length === 0 ? undefined : slice.events;
-    },
-  };
+    }
+    return reads;
+  }
 }

@@ -16,10 +16,10 @@
  *   Q4  The work of a read grows with its result and with the cheapest of its ways, the lists that its selector names
  *       or the range that it covers, times a small number; docs/http.md gives it by kind of read.
  *   Q5  Between two slices no resource of the store is held: a slow reader blocks no other.
- *   Q6  A walk over the log reads each page once, and a missing page is an error, never a shorter answer.
+ *   Q6  A walk over the log reads each byte once, and a missing record is an error, never a shorter answer.
  *   Q7  A tail delivers every selected event once, in the order of position, across any interruption.
- *   Q8  A slice is bounded in bytes, in events and in work. A larger single event or page waits, and is not held in the
- *       meantime, until its reader has room for it.
+ *   Q8  A slice is bounded in bytes, in events and in work. A larger single event or transaction waits, and is not held
+ *       in the meantime, until its reader has room for it.
  *   Q9  A framed event decodes to the stored one and the server's fields; its stored bytes are copied, never decoded.
  */
 export {
@@ -32,18 +32,16 @@ export {
   isFaultOfRow,
   type KeptRefusal,
   lastDefinition,
-  PageCache,
   ReadDefinitions,
   type StoredEvent,
   type StoredTransaction,
 } from '#database';
 export { Slice } from './event-chunks.ts';
 export { effectiveTimeOf } from './event-test.ts';
-export { EventFrames, type FrameOptions, type Framing } from './frame.ts';
+export { EventFrames, type FrameOptions, type Framing, frameTransactions } from './frame.ts';
 export { type ListedName, type Listing, listEventTypes, listStreams, listSubjects } from './listings.ts';
 export {
   databaseAtRevision,
-  eventAt,
   eventById,
   refusalById,
   revisionAtTimestamp,
@@ -53,6 +51,6 @@ export {
 export { EventOrdinals } from './ordinals.ts';
 export { PassingEvent } from './passing-event.ts';
 export { queryEvents, visitEvents } from './query-events.ts';
-export { type LogScan, type LogSlice, scanLogBatches, scanLogEvents } from './scan-log.ts';
+export { type LogScan, scanLogBatches, scanLogEvents } from './scan-log.ts';
 export { pulled, type SlicePace } from './slice-pace.ts';
 export { EventTail } from './tail.ts';

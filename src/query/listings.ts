@@ -1,8 +1,8 @@
 /** Lists the streams, subjects and event types of a database at a revision. */
 import { assert, decodeUtf8, encodeUtf8 } from '#base';
 import { DatabaseReader, type DatabaseSource, HEAD_KIND, type HeadKind, walkHeads } from '#database';
-import { eventCount } from './bounds.ts';
-import { NamesInPages } from './names-in-pages.ts';
+import { historyCost } from './bounds.ts';
+import { NamesInHistory } from './names-in-history.ts';
 import type { Cancellation } from './query-events.ts';
 
 export interface ListedName {
@@ -35,30 +35,28 @@ export function listEventTypes(source: DatabaseSource, listing: Listing): AsyncG
   return listNames(source, { kind: HEAD_KIND.TYPE, listing });
 }
 
-/** Minimum number of skipped heads of later names before the pages are considered. */
+/** Minimum number of skipped heads of later names before the history is considered. */
 const HEADS_IN_VAIN_MIN = 256;
-/** Events in pages that cost as much to read as one head. */
-const PAGE_EVENTS_PER_HEAD = 4;
-/** Maximum number of names in memory during one walk over the pages. */
+/** Maximum number of names in memory during one walk over the history. */
 const NAMES_MAX = 16_384;
 const NAMES_PER_SLICE = 256;
 
 export interface NamesToList {
   readonly kind: HeadKind;
   readonly listing: Listing;
-  /** Skipped heads of later names before a walk over the pages; default: the cost of the pages. */
+  /** Skipped heads of later names before a walk over the history; default: the cost of that walk. */
   readonly headsInVain?: number;
-  /** Names in memory during a walk over the pages; default NAMES_MAX. */
+  /** Names in memory during a walk over the history; default NAMES_MAX. */
   readonly namesMax?: number;
 }
 
 /**
  * Names in the order of their UTF-8 bytes, in slices that may be empty.
  *
- * There are two ways. The heads are in order, but include names that appeared after the revision; the pages up to the
- * revision have no later names, but all must be read before the first name is known. So the listing reads heads until
- * the skipped ones have cost as much as the pages would, then finds the next NAMES_MAX names in the pages, and
- * alternates. (Q4)
+ * There are two ways. The heads are in order, but include names that appeared after the revision; the history up to
+ * the revision has no later names, but all of it must be read before the first name is known. So the listing reads
+ * heads until the skipped ones have cost as much as the history would, then finds the next NAMES_MAX names in the
+ * history, and alternates. (Q4)
  */
 export async function* listNames(source: DatabaseSource, wanted: NamesToList): AsyncGenerator<readonly ListedName[]> {
   const { at, after, limit = Number.POSITIVE_INFINITY } = wanted.listing;
@@ -66,9 +64,10 @@ export async function* listNames(source: DatabaseSource, wanted: NamesToList): A
   const place: Place = { behind: after === undefined ? undefined : encodeUtf8(after), left: limit };
   let goesOn = at > 0 && limit > 0;
   try {
-    while (goesOn) goesOn = (yield* listHeads(reader, wanted, place)) && (yield* listPages(reader, wanted, place));
+    while (goesOn)
+      goesOn = (yield* listHeads(reader, wanted, place)) && (yield* listFromHistory(reader, wanted, place));
   } finally {
-    reader.releasePages();
+    reader.release();
   }
 }
 
@@ -103,20 +102,20 @@ async function* listHeads(
 }
 
 function inVainMaxOf(reader: DatabaseReader, at: number): number {
-  return Math.max(HEADS_IN_VAIN_MIN, eventCount(reader, { first: 1, last: at }) / PAGE_EVENTS_PER_HEAD);
+  return Math.max(HEADS_IN_VAIN_MIN, historyCost(reader, { first: 1, last: at }));
 }
 
-/** Lists from the pages. Returns true when there may be more names, false when the listing is done. */
-async function* listPages(
+/** Lists from the history. Returns true when there may be more names, false when the listing is done. */
+async function* listFromHistory(
   reader: DatabaseReader,
   { kind, listing, namesMax = NAMES_MAX }: NamesToList,
   place: Place,
 ): AsyncGenerator<readonly ListedName[], boolean> {
   const { at, prefix = '', signal } = listing;
   const max = Math.min(place.left, namesMax);
-  const walk = new NamesInPages(reader, { kind, at, prefix: encodeUtf8(prefix), after: place.behind, max });
+  const walk = new NamesInHistory(reader, { kind, at, prefix: encodeUtf8(prefix), after: place.behind, max });
   while (await walk.step()) {
-    reader.releasePages();
+    reader.release();
     yield [];
     if (signal?.aborted === true) return false;
   }

@@ -1,7 +1,7 @@
 /**
  * The next revision that can hold a selected event, from the heads of the selector's lists.
  *
- * A walk over the pages tests every event. It uses this when it has found no match for a long time. Reading the heads
+ * A walk over the history tests every event. It uses this when it has found no match for a long time. Reading the heads
  * costs about as much as testing ten thousand events, since a prefix has thousands of lists, and gives the distance to
  * the next match. (Q4)
  */

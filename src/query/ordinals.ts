@@ -1,15 +1,12 @@
 /**
  * Event ordinals of the EvidentSource SDK: the first event of a database is 1, the next one 2, across transactions.
- * Each stored page has the number of events before it, so neither direction walks the log.
+ * Each transaction is stored with the number of events up to it, so neither direction walks the log.
  */
 import { DatabaseReader, type DatabaseSource } from '#database';
 import type { Position } from '#model';
 
 export class EventOrdinals {
   readonly #reader: DatabaseReader;
-  /** The last transaction that was looked up: neighbours share it. */
-  #revision = 0;
-  #before = 0;
 
   constructor(source: DatabaseSource) {
     this.#reader = new DatabaseReader(source);
@@ -22,12 +19,7 @@ export class EventOrdinals {
 
   /** Number of events before the revision, which is applied and not 0. */
   before(revision: number): number {
-    if (revision !== this.#revision) {
-      const { totalEvents, eventCount } = this.#reader.pageOf(revision).record(revision);
-      this.#before = totalEvents - eventCount;
-      this.#revision = revision;
-    }
-    return this.#before;
+    return revision === 1 ? 0 : this.#reader.transactionHead(revision - 1).totalEvents;
   }
 
   /** The last revision up to `at` with fewer events before it than the ordinal; it contains the event if any does. */

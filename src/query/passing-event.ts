@@ -1,5 +1,5 @@
 /**
- * An event in place in its page, without an object of its own.
+ * An event in place in its transaction, without an object of its own.
  *
  * One object is reused for all events, so a visitor must read it before the next event.
  */
@@ -31,7 +31,8 @@ export class PassingEvent {
     this.storedId = storedIds.length === 0 ? undefined : storedIds.find((stored) => stored.index === index)?.id;
   }
 
-  stored({ position, recordedTimeMs, bytes, storedId }: StoredEvent): void {
+  /** Sets it to an event that is an object. */
+  setTo({ position, recordedTimeMs, bytes, storedId }: StoredEvent): void {
     this.bytes = bytes;
     this.from = 0;
     this.to = bytes.length;
@@ -39,5 +40,12 @@ export class PassingEvent {
     this.index = position.index;
     this.recordedTimeMs = recordedTimeMs;
     this.storedId = storedId;
+  }
+
+  /** The same event as an object, of the same bytes. */
+  toStored(): StoredEvent {
+    const { revision, index, recordedTimeMs, storedId } = this;
+    const event = { position: { revision, index }, recordedTimeMs, bytes: this.bytes.subarray(this.from, this.to) };
+    return storedId === undefined ? event : { ...event, storedId };
   }
 }

@@ -12,13 +12,13 @@
  * the selector                   the union of its alternatives
  * ```
  * A part that would cost more than it saves is left out of an intersection, and every event of the others is tested on
- * its bytes (`exact` is false). When a selector names too many lists for one walk, or the pages of a short range are
- * cheaper, the plan is to walk the pages and test each event.
+ * its bytes (`exact` is false). When a selector names too many lists for one walk, or the history of a short range is
+ * cheaper, the plan is to walk the history and test each event.
  */
 import { assert, compareBytes } from '#base';
 import { type DatabaseReader, type HeadContent, type HeadLookup, latestOf, walkHeads } from '#database';
 import { type Conjunction, normalise, type Selector } from '#model';
-import { type Bounds, eventCount, isEmpty, upTo } from './bounds.ts';
+import { type Bounds, historyCost, isEmpty, upTo } from './bounds.ts';
 import type { Hits } from './hits.ts';
 import { listHits } from './list-hits.ts';
 import { equalitiesOf, listsOf, type Prefix } from './lists.ts';
@@ -27,7 +27,7 @@ import { intersection, union } from './merged-hits.ts';
 export type Plan =
   | { readonly kind: 'nothing' }
   /** Walks all events in the bounds and tests each. */
-  | { readonly kind: 'pages' }
+  | { readonly kind: 'history' }
   | HitsPlan;
 
 export interface HitsPlan {
@@ -45,31 +45,29 @@ export interface HitsPlan {
 
 /** Maximum lists of one prefix: each may hold a chunk of some kilobytes. */
 const PREFIX_LISTS_MAX = 1024;
-/** Maximum heads to read for them: in an early range, nearly all may be of later names… */
+/** Maximum heads to read for them, unless walking the history costs less: nearly all may be of later names. */
 const PREFIX_HEADS_MIN = 256;
 const PREFIX_HEADS_MAX = 4096;
-/** …and walking so many events in their pages costs as much as reading a head. */
-const PAGE_EVENTS_PER_HEAD = 4;
-/** Up to so many revisions, reading their pages is cheaper than finding the lists of a prefix. */
+/** Up to so many revisions, reading them is cheaper than finding the lists of a prefix. */
 const PREFIX_REVISIONS_MIN = 64;
 /** A list of up to so many entries needs no read beyond its head; a row of a longer one has so many. */
 const CHUNK_ENTRIES = 64;
 /** Up to so many candidates, testing them is cheaper than opening another list. */
-const TESTED_MAX = 16;
+const TESTED_MAX = 32;
 /** Up to so many candidates, testing them is cheaper than finding the lists of a prefix. */
 const PREFIX_TESTED_MAX = 256;
 /** Entries of a list that cost as much to walk as testing a candidate. */
 const ENTRIES_PER_TEST = 64;
 
 const NOTHING: Plan = { kind: 'nothing' };
-const PAGES: Plan = { kind: 'pages' };
+const HISTORY: Plan = { kind: 'history' };
 
 /** Reads the heads, so call it after the revision of the bounds was applied. */
 export async function planSelector(reader: DatabaseReader, selector: Selector, bounds: Bounds): Promise<Plan> {
   const plans: HitsPlan[] = [];
   for (const conjunction of normalise(selector)) {
     const plan = await planConjunction(reader, conjunction, bounds);
-    if (plan.kind === 'pages') return PAGES;
+    if (plan.kind === 'history') return HISTORY;
     if (plan.kind === 'hits') plans.push(plan);
   }
   return plans.length === 0 ? NOTHING : unionOf(plans);
@@ -90,12 +88,12 @@ async function planConjunction(reader: DatabaseReader, conjunction: Conjunction,
   for (const prefix of prefixes) {
     // With a short list available, the lists of a prefix are not needed.
     const isShort = plans.some((plan) => plan.countMax <= PREFIX_TESTED_MAX);
-    const plan = isShort ? PAGES : await planPrefix(reader, prefix, bounds);
+    const plan = isShort ? HISTORY : await planPrefix(reader, prefix, bounds);
     if (plan.kind === 'nothing') return NOTHING;
     if (plan.kind === 'hits') plans.push(plan);
     else exact = false;
   }
-  return plans.length === 0 ? PAGES : intersectionOf(plans, exact);
+  return plans.length === 0 ? HISTORY : intersectionOf(plans, exact);
 }
 
 /** The heads and tips that were read already. */
@@ -112,7 +110,7 @@ function isSameTerm(left: Uint8Array | undefined, right: Uint8Array | undefined)
 }
 
 async function planPrefix(reader: DatabaseReader, { kind, prefix }: Prefix, bounds: Bounds): Promise<Plan> {
-  if (bounds.last - bounds.first < PREFIX_REVISIONS_MIN) return PAGES;
+  if (bounds.last - bounds.first < PREFIX_REVISIONS_MIN) return HISTORY;
   const plans: HitsPlan[] = [];
   let headCount = 0;
   let headsMax: number | undefined;
@@ -120,8 +118,8 @@ async function planPrefix(reader: DatabaseReader, { kind, prefix }: Prefix, boun
     for (const head of heads) if (reaches(head, bounds)) plans.push(planList(reader, head, bounds));
     headCount += heads.length;
     if (headCount <= PREFIX_HEADS_MIN) continue;
-    headsMax ??= Math.min(PREFIX_HEADS_MAX, eventCount(reader, bounds) / PAGE_EVENTS_PER_HEAD);
-    if (plans.length > PREFIX_LISTS_MAX || headCount > headsMax) return PAGES;
+    headsMax ??= Math.min(PREFIX_HEADS_MAX, historyCost(reader, bounds));
+    if (plans.length > PREFIX_LISTS_MAX || headCount > headsMax) return HISTORY;
   }
   return plans.length === 0 ? NOTHING : unionOf(plans);
 }

@@ -5,8 +5,8 @@ import type { EventQuery } from '#model';
 import { boundsOf, isEmpty } from './bounds.ts';
 import type { EventChunks } from './event-chunks.ts';
 import { testOf } from './event-test.ts';
-import { hitEvents } from './hit-events.ts';
-import { pageEvents } from './page-events.ts';
+import { HistoryEvents } from './history-events.ts';
+import { HitEvents } from './hit-events.ts';
 import { type EventVisitor, PassingEvent } from './passing-event.ts';
 import { planSelector } from './plan.ts';
 import { pulled, type SlicePace } from './slice-pace.ts';
@@ -33,53 +33,58 @@ export interface EventRead {
  * The answer in slices. A slice may be empty when a search took long without a match: yield to the event loop after
  * each slice to keep the process responsive. Leaving the loop early releases everything.
  */
-export async function* queryEvents(source: DatabaseSource, read: EventRead): AsyncGenerator<readonly StoredEvent[]> {
-  const { pace = pulled() } = read;
+export function queryEvents(source: DatabaseSource, read: EventRead): AsyncGenerator<readonly StoredEvent[]> {
   const reader = new DatabaseReader(source, { lends: read.lent });
-  try {
-    const chunks = await chunksOf(reader, read, pace);
-    let left = read.query.limit ?? Number.POSITIVE_INFINITY;
-    while (left > 0 && read.signal?.aborted !== true) {
-      await pace.ready();
-      const events = await chunks.next(left);
-      if (events === undefined) return;
-      left -= events.length;
-      yield events;
-      reader.releasePages();
-      if (chunks.isOver === true) return;
-    }
-  } finally {
-    reader.releasePages();
-    pace.rest();
-  }
+  return slicesOf(reader, { ...read, limit: read.query.limit }, (pace) => chunksOf(reader, read, pace));
 }
 
 /**
- * The same events, forward, each passed to the visitor in place; yields after each slice, and releases its memory when
- * the next one is pulled. A walk over the log itself makes no objects. (Q1, Q5)
+ * The same events, forward, each passed to the visitor in place; yields their number after each slice, and releases its
+ * memory when the next one is pulled. A walk over the history itself makes no objects. (Q1, Q5)
  */
-export async function* visitEvents(
+export function visitEvents(
   source: DatabaseSource,
   read: Omit<EventRead, 'lent'>,
   visitor: EventVisitor,
-): AsyncGenerator<undefined, undefined> {
+): AsyncGenerator<number> {
   assert(read.query.direction === 'forward', 'Events are visited in their order', read.query.direction);
-  const { pace = pulled() } = read;
   const reader = new DatabaseReader(source, { lends: true });
-  try {
+  return slicesOf(reader, { ...read, limit: read.query.limit }, async (pace) => {
     const chunks = await chunksOf(reader, read, pace);
-    let left = read.query.limit ?? Number.POSITIVE_INFINITY;
-    while (left > 0 && read.signal?.aborted !== true) {
+    return { next: (left) => visitNext(chunks, left, visitor) };
+  });
+}
+
+export interface SlicedRead {
+  readonly limit?: number | undefined;
+  readonly signal?: Cancellation | undefined;
+  readonly pace?: SlicePace | undefined;
+}
+
+/** Slices, or numbers of items of slices, of which a read has at most `left` more. */
+interface Slices<Slice> extends Pick<EventChunks, 'isOver'> {
+  next(left: number): Promise<Slice | undefined>;
+}
+
+/** Slices, each read when it is pulled and released when the next one is, until the limit, an abort or the end. */
+export async function* slicesOf<Slice extends number | readonly unknown[]>(
+  reader: DatabaseReader,
+  { limit = Number.POSITIVE_INFINITY, signal, pace = pulled() }: SlicedRead,
+  open: (pace: SlicePace) => Promise<Slices<Slice>>,
+): AsyncGenerator<Slice> {
+  try {
+    const slices = await open(pace);
+    for (let left = limit; left > 0 && signal?.aborted !== true; ) {
       await pace.ready();
-      const count = await visitNext(chunks, left, visitor);
-      if (count === undefined) return;
-      left -= count;
-      yield;
-      reader.releasePages();
-      if (chunks.isOver === true) return;
+      const slice = await slices.next(left);
+      if (slice === undefined) return;
+      left -= typeof slice === 'number' ? slice : slice.length;
+      yield slice;
+      reader.release();
+      if (slices.isOver === true) return;
     }
   } finally {
-    reader.releasePages();
+    reader.release();
     pace.rest();
   }
 }
@@ -89,7 +94,7 @@ async function visitNext(chunks: EventChunks, left: number, visitor: EventVisito
   const events = await chunks.next(left);
   const passing = new PassingEvent();
   for (const event of events ?? []) {
-    passing.stored(event);
+    passing.setTo(event);
     visitor(passing);
   }
   return events?.length;
@@ -108,8 +113,8 @@ async function chunksOf(reader: DatabaseReader, read: EventRead, pace: SlicePace
   if (isEmpty(bounds)) return NOTHING;
   const plan = await planSelector(reader, selector, bounds);
   if (plan.kind === 'nothing') return NOTHING;
-  if (plan.kind === 'pages') return pageEvents(reader, { selector, bounds, pace });
-  return hitEvents(reader, { hits: plan.hits, test: plan.exact ? undefined : testOf(selector), pace });
+  if (plan.kind === 'history') return new HistoryEvents(reader, { selector, bounds, pace });
+  return new HitEvents(reader, { hits: plan.hits, test: plan.exact ? undefined : testOf(selector), pace });
 }
 
 const NOTHING: EventChunks = { next: () => Promise.resolve(undefined) };

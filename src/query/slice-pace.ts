@@ -6,8 +6,8 @@ export interface SlicePace {
   /** Undefined, or a promise until the next slice may be read. It rejects when the reader has gone. */
   ready(): Promise<void> | undefined;
   /**
-   * Returns true when a slice may exceed twice `bytes`, because one event or one page is that large. False: the slice
-   * is released, and `ready` waits for room for it.
+   * Returns true when a slice may exceed twice `bytes`, because one event or one transaction is that large. False: the
+   * slice is released, and `ready` waits for room for it.
    */
   admits(bytes: number): boolean;
   /** Called when no slice is being read, until the next `ready`. */

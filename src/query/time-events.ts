@@ -2,12 +2,12 @@
  * Selected events in the order of effective time.
  *
  * There are three ways. The rows of the time index are in order, but every event of the time range must be tested with
- * the selector. The selector's own lists contain only selected events, and the pages contain only events in the
- * revision range, but all lists or pages must be walked before the first event is known.
+ * the selector. The selector's own lists contain only selected events, and the history contains only events in the
+ * revision range, but all of either must be walked before the first event is known.
  *
  * ```
  * scan     wastes the rows without an event of the range, and the events that are not selected
- * pass     costs the rows of the lists, or the pages, whichever is less; gives the next SELECTED_MAX events
+ * pass     costs the rows of the lists, or the history, whichever is less; gives the next SELECTED_MAX events
  *
  *        scan ──when it has wasted as much as a pass would cost──► pass
  *             ◄──────────when there are more events after it──────
@@ -17,13 +17,14 @@
  * rows of the time index, it comes first. (Q4)
  */
 import { assert } from '#base';
-import type { DatabaseReader, PostingEntry, StoredEvent } from '#database';
+import { type DatabaseReader, eventsOf, type PostingEntry, type StoredEvent } from '#database';
 import type { Direction, EffectiveTimeBounds, Position, Selector } from '#model';
-import { type Bounds, eventCount, isEmpty, upTo } from './bounds.ts';
-import { type EventChunks, Slice } from './event-chunks.ts';
+import { type Bounds, historyCost, isEmpty, upTo } from './bounds.ts';
+import { Candidates, type EventChunks, Slice } from './event-chunks.ts';
 import { type EventTest, effectiveTimeOf, testOf } from './event-test.ts';
+import { HistoryEntries } from './history-entries.ts';
+import { transactionOf } from './history-scan.ts';
 import { ListEntries } from './list-entries.ts';
-import { PageEntries } from './page-entries.ts';
 import { type Plan, planSelector } from './plan.ts';
 import { rankRange } from './rank.ts';
 import type { SlicePace } from './slice-pace.ts';
@@ -49,18 +50,17 @@ export interface TimeEventsOptions {
 
 /** A pass of so few rows is cheaper than starting a scan; also the first allowance of a scan. */
 const ROWS_AT_ONCE_MAX = 36;
-/** Testing an event usually reads its own page, which costs more than a row of a list. */
-const ROWS_PER_TEST = 4;
-/** Events in pages that cost as much to walk as a row of a list or of the time index. */
-const PAGE_EVENTS_PER_ROW = 4;
+/** An event that is not selected costs its row of the index, and a read of the history, which is as cheap as a row. */
+const ROWS_PER_TEST = 2;
 /** Rows of one list that a range of revisions touches beside its own rows. */
 const ROWS_BESIDE = 2;
-const ENTRIES_PER_ROW = 64;
-const PAGES: Plan = { kind: 'pages' };
+/** Cost of the history that the 64 entries of a row are of, if that list has all of its events. */
+const HISTORY_COST_PER_ROW = 8;
+const HISTORY: Plan = { kind: 'history' };
 
 /** Undefined when nothing is selected. */
 export async function timeEvents(reader: DatabaseReader, options: TimeEventsOptions): Promise<EventChunks | undefined> {
-  const after = options.after === undefined ? undefined : placeOf(reader, options.after, options.at);
+  const after = options.after === undefined ? undefined : await placeOf(reader, options.after, options.at);
   const bounds = after === undefined ? beyond(options) : options.bounds;
   if (isEmpty(bounds)) return undefined;
   const plan = await planSelector(reader, options.selector, bounds);
@@ -68,9 +68,13 @@ export async function timeEvents(reader: DatabaseReader, options: TimeEventsOpti
 }
 
 /** The place in time of the event at a position; undefined when there is none up to the revision of the read. */
-function placeOf(reader: DatabaseReader, position: Position, at: number): TimePlace | undefined {
-  const { revision, index } = position;
-  const event = revision >= 1 && revision <= at ? reader.eventAt(position) : undefined;
+async function placeOf(
+  reader: DatabaseReader,
+  { revision, index }: Position,
+  at: number,
+): Promise<TimePlace | undefined> {
+  if (revision < 1 || revision > at) return undefined;
+  const event = eventsOf(await transactionOf(reader, revision))[index];
   return event && { ...effectiveTimeOf(event), revision, index };
 }
 
@@ -83,9 +87,9 @@ function beyond({ bounds, after, direction }: TimeEventsOptions): Bounds {
   return { ...bounds, first, ranks: rankRange(first, bounds.last, bounds.direction) };
 }
 
-/** Cost of a pass over the lists or the pages, in rows. */
+/** Cost of a pass over the lists or the history, in rows. */
 interface PassCost {
-  readonly way: 'lists' | 'pages';
+  readonly way: 'lists' | 'history';
   readonly rows: number;
 }
 
@@ -97,6 +101,7 @@ interface Start {
 class TimeEvents implements EventChunks {
   readonly #reader: DatabaseReader;
   readonly #options: TimeEventsOptions;
+  readonly #candidates: Candidates;
   readonly #test: EventTest | undefined;
   /** Cleared when a pass walks it: the next pass needs a new one. */
   #plan: Plan | undefined;
@@ -119,6 +124,7 @@ class TimeEvents implements EventChunks {
     this.#options = options;
     this.#plan = plan;
     this.#after = after;
+    this.#candidates = new Candidates(reader);
     this.#test = testOf(options.selector);
     this.#vainLeft = options.rowsAtOnceMax ?? ROWS_AT_ONCE_MAX;
     if (plan.kind !== 'hits' || plan.rowsMax > this.#vainLeft) this.#startScan();
@@ -131,27 +137,28 @@ class TimeEvents implements EventChunks {
   async next(left: number): Promise<readonly StoredEvent[] | undefined> {
     const slice = new Slice(left, this.#options.pace);
     while (!slice.full) {
-      const entry = this.#entries[this.#next];
-      if (entry === undefined) {
+      if (this.#next < this.#entries.length) {
+        await this.#read(slice);
+      } else {
         const found = await this.#refill();
         if (found === 'end' && slice.events.length === 0) return undefined;
         if (found !== 'entries') break;
-      } else {
-        const event = this.#reader.eventOf(entry);
-        const isSelected = this.#isExact || this.#test === undefined || this.#test(event);
-        if (isSelected && !slice.add(event)) break;
-        this.#next++;
-        this.#after = entry;
-        if (!isSelected) await this.#passBy(slice);
       }
     }
     return slice.events;
   }
 
-  async #passBy(slice: Slice): Promise<void> {
-    slice.pass();
-    if (this.#scan === undefined) return;
-    this.#vainLeft -= ROWS_PER_TEST;
+  /** Reads the events of the next entries into the slice. */
+  async #read(slice: Slice): Promise<void> {
+    const test = this.#isExact ? undefined : this.#test;
+    const entries = this.#entries.slice(this.#next, this.#next + this.#candidates.roomIn(slice, test));
+    const before = slice.events.length;
+    const done = await this.#candidates.fill(slice, entries, test);
+    this.#next += done;
+    this.#after = this.#entries[this.#next - 1] ?? this.#after;
+    const inVain = done - (slice.events.length - before);
+    if (this.#scan === undefined || inVain === 0) return;
+    this.#vainLeft -= ROWS_PER_TEST * inVain;
     if (this.#vainLeft <= 0) await this.#reconsider();
   }
 
@@ -196,20 +203,19 @@ class TimeEvents implements EventChunks {
       if (this.#vainLeft > 0) return;
     }
     const { selector, bounds } = this.#options;
-    const isPages = this.#passCost.way === 'pages';
-    const plan = isPages ? PAGES : (this.#plan ?? (await planSelector(this.#reader, selector, bounds)));
+    const isHistory = this.#passCost.way === 'history';
+    const plan = isHistory ? HISTORY : (this.#plan ?? (await planSelector(this.#reader, selector, bounds)));
     this.#startPass(plan);
     this.#entries = [];
     this.#next = 0;
   }
 
   #costOfPass(): PassCost {
-    const events = eventCount(this.#reader, this.#options.bounds);
-    const pages: PassCost = { way: 'pages', rows: events / PAGE_EVENTS_PER_ROW };
-    if (this.#plan?.kind !== 'hits') return pages;
+    const history: PassCost = { way: 'history', rows: historyCost(this.#reader, this.#options.bounds) };
+    if (this.#plan?.kind !== 'hits') return history;
     const { rowsMax, listCount } = this.#plan;
-    const rows = Math.min(rowsMax, listCount * (ROWS_BESIDE + events / ENTRIES_PER_ROW));
-    return rows < pages.rows ? { way: 'lists', rows } : pages;
+    const rows = Math.min(rowsMax, listCount * (ROWS_BESIDE + history.rows / HISTORY_COST_PER_ROW));
+    return rows < history.rows ? { way: 'lists', rows } : history;
   }
 
   #startScan(): void {
@@ -221,7 +227,7 @@ class TimeEvents implements EventChunks {
 
   #startPass(plan: Plan): void {
     const isLists = plan.kind === 'hits';
-    const walk = isLists ? new ListEntries(plan.hits) : new PageEntries(this.#reader, this.#options);
+    const walk = isLists ? new ListEntries(plan.hits) : new HistoryEntries(this.#reader, this.#options);
     this.#pass = new SortedPass(walk, { ...this.#options, after: this.#after });
     this.#scan = undefined;
     this.#isExact = isLists ? plan.exact : true;

@@ -1,10 +1,10 @@
 /**
- * Index entries in the order of effective time, from rows that list the events of a page by the second of their
+ * Index entries in the order of effective time, from rows that list the events of a flush by the second of their
  * effective time.
  *
  * ```
- * second 17   page 1: …   page 5: …   page 9: …        a second's rows are merged by sorting
- * second 18   page 2: …
+ * second 17   revision 1: …   revision 5: …   revision 9: …     a second's rows are merged by sorting
+ * second 18   revision 2: …
  * ```
  * A slice has whole seconds until it has enough. A second with more events than fit is read in several slices, each of
  * which reads all its rows: the time grows, not the memory. (Q3)

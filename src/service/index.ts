@@ -28,7 +28,14 @@
  *       acknowledged, and no longer than catalog leases last (C26), other requests may still be answered from it;
  *       afterwards none is.
  */
-export { EventFrames, type FrameOptions, type ListedName, type SlicePace, type StoredEvent } from '#query';
+export {
+  EventFrames,
+  type FrameOptions,
+  frameTransactions,
+  type ListedName,
+  type SlicePace,
+  type StoredEvent,
+} from '#query';
 export type { ApiKeysRequest, IssueApiKeyRequest, IssuedApiKey } from './access/operations.ts';
 export { commandCode, commandError, undecidedError } from './commands/command-error.ts';
 export type { DecideCommandReply, ExecuteCommandReply } from './commands/operations.ts';

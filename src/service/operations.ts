@@ -21,7 +21,7 @@ import type {
   TransactionOptions,
 } from '#model';
 import type { Traced } from '#observability';
-import type { ListedName, SlicePace, StoredEvent } from '#query';
+import type { ListedName, SlicePace, StoredEvent, StoredTransaction } from '#query';
 
 /** Revision of a read: a number, the latest committed one (read index), or the one that this node has applied. */
 export type ReadAt = AskedRevision | 'latest' | 'cached';
@@ -250,8 +250,7 @@ export interface ScanLogRequest extends PacedRequest {
 }
 
 export interface ScanLogBatchesReply extends ReadScope {
-  /** Slices of log batches, each a proto LogBatch in wire form. */
-  readonly batches: AsyncIterable<readonly Uint8Array[]>;
+  readonly batches: AsyncIterable<readonly StoredTransaction[]>;
 }
 
 export interface SubscribeRequest extends PacedRequest {

@@ -5,16 +5,7 @@
  * that finds rows missing or corrupt therefore first checks whether its database still exists (V6); only then is it a
  * failure of the node.
  */
-import {
-  type Crc32,
-  DatabaseError,
-  nodeOf,
-  parseUuid,
-  type ReplicaId,
-  type Revision,
-  type Sha256,
-  toRevision,
-} from '#base';
+import { DatabaseError, nodeOf, parseUuid, type ReplicaId, type Revision, type Sha256, toRevision } from '#base';
 import { type Binding, type Node, rootOf } from '#cluster';
 import {
   type DatabaseFacts,
@@ -22,7 +13,6 @@ import {
   type Definitions,
   databaseAtRevision,
   lastDefinition,
-  PageCache,
   ReadDefinitions,
 } from '#query';
 import { databaseDeleted } from './errors.ts';
@@ -30,16 +20,10 @@ import { mayLackRows } from './fatal.ts';
 import { goneFrom, untilCurrent } from './instance.ts';
 import type { DatabaseDescription } from './operations.ts';
 
-/** The two digest functions, in native code. */
-export interface Digests {
-  readonly crc32: Crc32;
-  readonly sha256: Sha256;
-}
-
 export class Reads {
   readonly #node: Node;
-  readonly #digests: Digests;
-  readonly #pages: PageCache;
+  /** In native code. */
+  readonly #sha256: Sha256;
   /**
    * Keyed by binding: the catalog creates a new one whenever this node removes its replica or gets another one (D24).
    */
@@ -47,16 +31,14 @@ export class Reads {
   /** Facts of the last requested revision of a replica; most requests are for the same revision (SPEC-HTTP-R1). */
   readonly #facts = new WeakMap<Binding, DatabaseFacts>();
 
-  constructor(node: Node, digests: Digests) {
+  constructor(node: Node, sha256: Sha256) {
     this.#node = node;
-    this.#digests = digests;
-    this.#pages = new PageCache(node.reader);
+    this.#sha256 = sha256;
   }
 
   /** Rows of the instance. The binding changes whenever this node removes its replica or gets one (D18). */
   source(binding: Binding): DatabaseSource {
-    const pages = { cache: this.#pages, owner: binding };
-    return { kv: this.#node.reader, group: binding.group, pages, ...this.#digests };
+    return { kv: this.#node.reader, group: binding.group, sha256: this.#sha256 };
   }
 
   /** The instance at a revision that is applied here. */
@@ -69,7 +51,7 @@ export class Reads {
       latestRevision: latestOf(this.#node.answered(binding.group), revision),
     };
     if (revision === 0) {
-      const chainHash = this.#digests.sha256([parseUuid(rootOf(binding)) ?? new Uint8Array(0)]);
+      const chainHash = this.#sha256([parseUuid(rootOf(binding)) ?? new Uint8Array(0)]);
       return { ...common, basis: revision, revisionTimeMs: binding.createdAtMs, eventCount: 0, chainHash };
     }
     const facts = this.#factsOf(binding, revision);
@@ -82,7 +64,7 @@ export class Reads {
     };
   }
 
-  /** Facts never change. They own their bytes, because a view would keep a whole page in memory. */
+  /** Facts never change. They own their bytes, because a view would keep a whole block in memory. */
   #factsOf(binding: Binding, revision: Revision): DatabaseFacts {
     const known = this.#facts.get(binding);
     if (known?.revision === revision) return known;

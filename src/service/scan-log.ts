@@ -1,10 +1,10 @@
 /** Reads the log of a database in log order: as events, or as whole transactions in their stored form. */
-import { scanLogBatches as batchesOfSource, type LogScan, type LogSlice, scanLogEvents } from '#query';
+import { scanLogBatches as batchesOfSource, type LogScan, scanLogEvents } from '#query';
 import type { ServiceContext } from './context.ts';
 import { type ReadView, scopeOf } from './instance.ts';
 import type { QueryEventsReply, ScanLogBatchesReply, ScanLogRequest } from './operations.ts';
 import { openView } from './read-scope.ts';
-import { countOfEvents, meteredSlices } from './streams.ts';
+import { meteredSlices } from './streams.ts';
 import { tracedSlices } from './tracing.ts';
 
 /** The log as events, up to the requested revision, or the latest at the start of the scan. */
@@ -12,8 +12,8 @@ export async function scanLog(context: ServiceContext, request: ScanLogRequest):
   const { signal } = request;
   const view = await openView(context, request, request.at ?? 'latest');
   const slices = scanLogEvents(context.reads.source(view.binding), scanOf(view, request));
-  const chunks = meteredSlices(context, { view, op: 'scan', signal, slices, eventCountOf: countOfEvents });
-  return { ...scopeOf(view), chunks: tracedSlices(request.span, chunks, countOfEvents) };
+  const chunks = meteredSlices(context, { view, op: 'scan', signal, slices });
+  return { ...scopeOf(view), chunks: tracedSlices(request.span, chunks) };
 }
 
 /** The log as whole transactions in their stored form. */
@@ -21,14 +21,8 @@ export async function scanLogBatches(context: ServiceContext, request: ScanLogRe
   const { signal } = request;
   const view = await openView(context, request, request.at ?? 'latest');
   const slices = batchesOfSource(context.reads.source(view.binding), scanOf(view, request));
-  const metered = meteredSlices(context, {
-    view,
-    op: 'scan_batches',
-    signal,
-    slices,
-    eventCountOf: countOfRevisions,
-  });
-  return { ...scopeOf(view), batches: bytesOf(tracedSlices(request.span, metered, countOfRevisions)) };
+  const batches = meteredSlices(context, { view, op: 'scan_batches', signal, slices });
+  return { ...scopeOf(view), batches: tracedSlices(request.span, batches) };
 }
 
 function scanOf(view: ReadView, request: ScanLogRequest): LogScan {
@@ -42,13 +36,4 @@ function scanOf(view: ReadView, request: ScanLogRequest): LogScan {
     pace,
     lent,
   };
-}
-
-async function* bytesOf(slices: AsyncIterable<readonly LogSlice[]>): AsyncGenerator<readonly Uint8Array[]> {
-  for await (const slice of slices) yield slice.map(({ bytes }) => bytes);
-}
-
-/** Counts transactions, because their events are not parsed. */
-function countOfRevisions(slices: readonly LogSlice[]): number {
-  return slices.reduce((sum, { firstRevision, lastRevision }) => sum + Math.abs(lastRevision - firstRevision) + 1, 0);
 }

@@ -1,19 +1,20 @@
 /** Open streaming reads: their number, their metrics, and turns of the event loop for other work (V7). */
-import type { StoredEvent } from '#query';
 import type { ServiceContext } from './context.ts';
 import type { ReadView } from './instance.ts';
 import type { StreamOperation } from './meters.ts';
 
-export interface MeteredRead<Slice> {
+export interface MeteredRead<Item> {
   readonly view: ReadView;
   readonly op: StreamOperation;
   readonly signal: AbortSignal;
-  readonly slices: AsyncIterable<Slice>;
-  readonly eventCountOf: (slice: Slice) => number;
+  readonly slices: AsyncIterable<readonly Item[]>;
 }
 
 /** Passes on the slices of a read, counts them, and ends with the signal or with the instance. */
-export async function* meteredSlices<Slice>(context: ServiceContext, read: MeteredRead<Slice>): AsyncGenerator<Slice> {
+export async function* meteredSlices<Item>(
+  context: ServiceContext,
+  read: MeteredRead<Item>,
+): AsyncGenerator<readonly Item[]> {
   const { meters, streams, reads, timers } = context;
   const startedAt = timers.monotonicMs();
   streams.open();
@@ -22,9 +23,8 @@ export async function* meteredSlices<Slice>(context: ServiceContext, read: Meter
     let isFirst = true;
     for await (const slice of reads.stream(read.view.binding, read.slices, read.signal)) {
       read.signal.throwIfAborted();
-      const eventCount = read.eventCountOf(slice);
-      if (eventCount > 0) {
-        meters.eventsReturned.add(eventCount);
+      if (slice.length > 0) {
+        meters.eventsReturned.add(slice.length);
         yield slice;
       }
       // Other work waits for one slice of a few milliseconds at most.
@@ -37,8 +37,4 @@ export async function* meteredSlices<Slice>(context: ServiceContext, read: Meter
     meters.streams(read.op, -1);
     meters.query(read.op, (timers.monotonicMs() - startedAt) / 1000);
   }
-}
-
-export function countOfEvents(events: readonly StoredEvent[]): number {
-  return events.length;
 }

@@ -65,25 +65,20 @@ function factsOf(reply: object): Parameters<Span['set']>[0] {
 }
 
 /** Wraps slices in a span from the first to the last. */
-export function tracedSlices<Slice>(
+export function tracedSlices<Item>(
   parent: Span | undefined,
-  slices: AsyncIterable<Slice>,
-  eventCountOf: (slice: Slice) => number,
-): AsyncIterable<Slice> {
-  return parent === undefined ? slices : slicesIn(parent, slices, eventCountOf);
+  slices: AsyncIterable<readonly Item[]>,
+): AsyncIterable<readonly Item[]> {
+  return parent === undefined ? slices : slicesIn(parent, slices);
 }
 
-async function* slicesIn<Slice>(
-  parent: Span,
-  slices: AsyncIterable<Slice>,
-  eventCountOf: (slice: Slice) => number,
-): AsyncGenerator<Slice> {
+async function* slicesIn<Item>(parent: Span, slices: AsyncIterable<readonly Item[]>): AsyncGenerator<readonly Item[]> {
   const span = parent.child('cairn.read_slices', 'internal');
   let events = 0;
   let sliceCount = 0;
   try {
     for await (const slice of slices) {
-      events += eventCountOf(slice);
+      events += slice.length;
       sliceCount += 1;
       yield slice;
     }

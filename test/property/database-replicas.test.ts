@@ -1,14 +1,18 @@
-// Goal: derived rows can be rebuilt from the pages (D11). Method: rows rebuilt at a random point, compared byte by byte
-// with the rows that were stored there.
+// Goal: history, segments and rows follow from the log alone (D8), and derived rows can be rebuilt from the history
+// (D11). Method: replicas that flush at other moments, and rows rebuilt at a random point, compared byte by byte.
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { toHex } from '#base';
 import { rebuildDerived, verifyHistory } from '#database';
+import type { KvStore } from '#kv';
 import { expectRowsToMatch } from '../support/database-checks.ts';
 import { CREATED_AT_MS, DatabaseHost } from '../support/database-host.ts';
 import { DatabaseOracle, type OracleRequest } from '../support/database-oracle.ts';
 import { arbRequest, payloadOf, type RequestShape, stampMs } from '../support/database-requests.ts';
 import { dump } from '../support/database-rows.ts';
+import { memoryKv } from '../support/memory-kv.ts';
 import { runs } from '../support/runs.ts';
+import { withMethods } from '../support/with-methods.ts';
 
 function arbRequests(shape: RequestShape, maxLength: number): fc.Arbitrary<readonly OracleRequest[]> {
   return fc
@@ -18,6 +22,55 @@ function arbRequests(shape: RequestShape, maxLength: number): fc.Arbitrary<reado
 
 /** Long, because the machine may be busy with other tests. */
 const TIMEOUT_MS = 60_000;
+
+/** A store that notes where the segments of the history begin. */
+function notingSegments(segments: string[]): KvStore {
+  const kv = memoryKv();
+  return withMethods(kv, {
+    batch: () => {
+      const batch = kv.batch();
+      const append = batch.append.bind(batch);
+      batch.append = (group, records) => {
+        for (const { position, revision, chainHash } of records.segments)
+          segments.push(`${position} ${revision} ${toHex(chainHash)}`);
+        append(group, records);
+      };
+      return batch;
+    },
+  });
+}
+
+it(
+  'replicas that flush at different moments have the same history, segments and rows (D8)',
+  async () => {
+    const requests = arbRequests({ variety: 10, eventsMax: 9 }, 60);
+    const flushes = fc.array(fc.boolean(), { minLength: 60, maxLength: 60 });
+    const bytes = fc.constantFrom(1, 700, 3000, 1e9);
+    const property = fc.asyncProperty(requests, flushes, flushes, bytes, async (list, here, there, segmentBytes) => {
+      const found: unknown[] = [];
+      for (const flushed of [here, there]) {
+        const segments: string[] = [];
+        const host = new DatabaseHost({ segmentBytes }, notingSegments(segments));
+        for (const [place, request] of list.entries()) {
+          await host.apply(payloadOf(request));
+          if (flushed[place] === true) await host.flush();
+          if (flushed[place] === true && place % 5 === 0) expect(await host.reopen(place % 2 === 0)).toEqual([]);
+        }
+        await host.flush();
+        const { revision, end, segmentStart } = host.machine.applied;
+        // A segment ends with the record that reaches its size.
+        if (segmentBytes === 1) expect(segments).toHaveLength(revision);
+        if (segmentBytes === 1e9) expect(segments).toHaveLength(Math.min(1, revision));
+        expect(segments.at(-1)?.split(' ')[0] ?? '0').toBe(String(segmentStart));
+        expect(await verifyHistory(host.reader(), 0)).toEqual({ kind: 'whole' });
+        found.push({ segments, end, rows: await dump(host.kv) });
+      }
+      expect(found[1]).toEqual(found[0]);
+    });
+    await expect(fc.assert(property, { numRuns: runs(25) })).resolves.toBeUndefined();
+  },
+  TIMEOUT_MS,
+);
 
 it(
   'rebuildDerived restores the rows of the durable point, byte by byte, and the log continues from there (D11)',

@@ -16,9 +16,9 @@ const requests = fc
   .map((list) => list.map((request, step): OracleRequest => ({ ...request, stampedMs: stampMs(step, 0) })));
 
 function take(to: DatabaseHost, check: HistoryImport, part: HistoryPart, from: HistoryExport): void {
-  const pages = check.take(part.data);
-  if (typeof pages === 'string') throw new Error(pages);
-  to.machine.install({ units: pages, last: part.last, group: from.group });
+  const units = check.take(part.data);
+  if (typeof units === 'string') throw new Error(units);
+  to.machine.install({ units, last: part.last, group: from.group });
 }
 
 async function hostWith(list: readonly OracleRequest[], flushes: readonly number[] = []): Promise<DatabaseHost> {
@@ -82,7 +82,6 @@ describe('an imported history', () => {
   });
 
   it('is refused with wrong bytes, chain hash or position, and then no part of it counts', async () => {
-    // Without refusals the whole history is one page, which is accepted or refused completely.
     const sample = fc.sample(requests, { numRuns: 1, seed: 5 })[0] ?? [];
     const list = sample.filter(({ constraints }) => constraints.length === 0);
     const one = await hostWith(list);

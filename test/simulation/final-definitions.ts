@@ -2,7 +2,6 @@
  * Reads the definitions of a database from one replica: its rows, its answer to a listing, and the bytes of components.
  */
 
-import { nativeCrc32 } from '#cluster';
 import { componentBytes, DatabaseReader } from '#database';
 import { nativeSha256 } from '../../src/cluster/native.ts';
 import { recordsBehind } from '../../src/database/stored-definitions.ts';
@@ -15,7 +14,7 @@ export async function finalDefinitions(process: NodeProcess, name: string): Prom
   const binding = node?.catalog.lookup(name);
   if (node === undefined || service === undefined || binding === undefined) return undefined;
   const { signal } = new AbortController();
-  const source = { kv: node.reader, group: binding.group, crc32: nativeCrc32, sha256: nativeSha256 };
+  const source = { kv: node.reader, group: binding.group, sha256: nativeSha256 };
   const { versions } = await service.listVersions({ databaseName: name, at: 'latest', signal });
   const reader = new DatabaseReader(source);
   const mark = reader.applied()?.definitions;

@@ -20,7 +20,7 @@ it('a missing row is an internal error of the read that needs it at every node, 
   await first.send('createDatabase', { databaseName: 'holed' });
   await first.send('transact', transaction('holed', [event({ id: '1' })]));
   for (const { http } of nodes) expect((await new HttpClient(http).get('/db/holed/1')).status).toBe(200);
-  for (const { dataDir } of nodes) await removePages(dataDir);
+  for (const { dataDir } of nodes) await removePositions(dataDir);
   for (const { client, http, dataDir, metrics } of nodes) {
     const api = new HttpClient(http);
     const failure = await failureOf(
@@ -35,16 +35,16 @@ it('a missing row is an internal error of the read that needs it at every node, 
   }
 });
 
-async function removePages(dataDir: string): Promise<void> {
+async function removePositions(dataDir: string): Promise<void> {
   const store = await openLevelStore(join(dataDir, 'store'));
   for (const group of [1, 2, 3]) {
-    const { gte, lt } = new RowKeys(toGroupId(group)).pages(1, 100);
+    const { gte, lt } = new RowKeys(toGroupId(group)).positions(1, 100);
     await store.clear(gte, lt);
   }
   await store.close();
 }
 
-// These tests run after the test above, which removes the pages of the first groups.
+// These tests run after the test above, which removes the positions of the first groups.
 it.each([
   ['from revision 0, after it', { at: 2, range: { start: 0 }, after: { revision: 0, index: 0 } }, ['1.0', '2.0']],
   ['down from beyond the last', { at: 2, range: { end: 3 }, after: { revision: 3, index: 0 } }, ['2.0', '1.0']],

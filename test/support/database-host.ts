@@ -1,7 +1,6 @@
 // A database state machine with the work of its owner: it applies entries in order, flushes in two steps, answers
 // `needs`, and restarts, which loses unwritten rows and applies the log again.
 import { createHash } from 'node:crypto';
-import { crc32 } from 'node:zlib';
 import { type DatabaseId, NO_BYTES, type Sha256, toDatabaseId, toGroupId, toLogIndex, toTerm } from '#base';
 import {
   DatabaseMachine,
@@ -28,7 +27,7 @@ export const DATABASE_ID: DatabaseId = toDatabaseId('0198c0de-0000-7000-8000-000
 export const CREATED_AT_MS = 1_700_000_000_000;
 
 export function sourceOf(kv: KvStore, group: number = 7): DatabaseSource {
-  return { kv, group: toGroupId(group), crc32, sha256 };
+  return { kv, group: toGroupId(group), sha256 };
 }
 
 /** The history of a database, starting after what the replica has. */

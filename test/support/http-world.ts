@@ -1,6 +1,6 @@
 // The HTTP server on a whole node in one thread and in memory, for tests that control time and the disk, or read the
 // log.
-import { nativeCrc32, nativeSha256 } from '#cluster';
+import { nativeSha256 } from '#cluster';
 import {
   createMetrics,
   type LogFields,
@@ -106,9 +106,16 @@ export async function startHttpWorld({
   const logged: string[] = [];
   const fields: LogFields[] = [];
   const fatal: unknown[] = [];
-  const digests = { crc32: nativeCrc32, sha256: nativeSha256 };
   const random = { bytes: (count: number) => new Uint8Array(count).fill(7) };
-  const service = createService({ node: core.node, clock, random, digests, metrics, release: '1.2.3', timers });
+  const service = createService({
+    node: core.node,
+    clock,
+    random,
+    sha256: nativeSha256,
+    metrics,
+    release: '1.2.3',
+    timers,
+  });
   const error: Logger['error'] = (event, said = {}) => {
     logged.push(event);
     fields.push(said);

@@ -36,7 +36,7 @@ import {
   stampPayload,
   type TransactPayload,
 } from '#model';
-import { nativeCrc32, nativeSha256 } from '../../src/cluster/native.ts';
+import { nativeSha256 } from '../../src/cluster/native.ts';
 import { naivelyMatches } from './selectors.ts';
 
 /** Parts of an event that matter to a test; the others have defaults. */
@@ -61,7 +61,7 @@ export class KnownDatabase {
   constructor(store: KvStore, reader: KvReader = store, options: MachineOptions = {}) {
     const group = toGroupId(7);
     this.#store = store;
-    this.source = { kv: reader, group, crc32: nativeCrc32, sha256: nativeSha256 };
+    this.source = { kv: reader, group, sha256: nativeSha256 };
     this.#machine = DatabaseMachine.create(
       { ...this.source, kv: store },
       { databaseId: DATABASE_ID, createdAtMs: CREATED_AT_MS, membership: NO_BYTES },

@@ -1,6 +1,6 @@
 // The service on a node in one thread; the test controls the time.
 import { LEVELS, type LevelRange } from '#base';
-import { nativeCrc32, nativeSha256 } from '#cluster';
+import { nativeSha256 } from '#cluster';
 import { type Constraint, type Event, Faults, NO_OPTIONS, ORIGIN } from '#model';
 import { createMetrics, type Metrics } from '#observability';
 import {
@@ -107,7 +107,7 @@ export class ServiceWorld {
       node: this.core.node,
       clock: { nowMs: () => this.core.nowMs },
       random: this.#random,
-      digests: { crc32: nativeCrc32, sha256: nativeSha256 },
+      sha256: nativeSha256,
       metrics: this.metrics,
       release: '1.2.3',
       limits: this.#limits,

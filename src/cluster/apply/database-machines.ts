@@ -51,7 +51,7 @@ import type {
   MachineEntry,
   Machines,
 } from '../machine.ts';
-import { nativeCrc32, nativeSha256 } from '../native.ts';
+import { nativeSha256 } from '../native.ts';
 import type { Binding, Outcome, RegisteredNode } from '../outcome.ts';
 import type { CheckedPart, StateImport, StatePart } from '../state-transfer.ts';
 
@@ -281,7 +281,7 @@ interface Content<Value> {
   readonly content: Value;
 }
 
-/** Pages: each part can be installed separately. */
+/** Transactions: each part can be installed separately. */
 class HistoryParts implements StateImport {
   readonly #history: HistoryImport;
 
@@ -297,11 +297,9 @@ class HistoryParts implements StateImport {
     const { revision, definitions, refusals } = this.#history.standing;
     const content = this.#history.take(data);
     if (typeof content === 'string') return content;
-    const [first] = content;
-    const basis = first?.kind === 'page' ? Math.min(revision, first.page.firstRevision - 1) : revision;
     const has = (wanted: HistoryUnit['kind']): boolean => content.some(({ kind }) => kind === wanted);
     const basisIndex = Math.max(has('record') ? definitions.index : 0, has('refusal') ? refusals.index : 0);
-    return { last, basis, basisIndex, bytes: data.length, content };
+    return { last, basis: revision, basisIndex, bytes: data.length, content };
   }
 }
 
@@ -351,7 +349,7 @@ function held({ index, membership }: Applied['group']): HeldMembership {
 }
 
 function sourceOf(kv: KvReader, group: GroupId): DatabaseSource {
-  return { kv, group, crc32: nativeCrc32, sha256: nativeSha256 };
+  return { kv, group, sha256: nativeSha256 };
 }
 
 function groupPrefix(group: number): Uint8Array {

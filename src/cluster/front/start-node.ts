@@ -12,7 +12,7 @@ import {
 } from '#storage';
 import { namingFiles } from '../core/crash-recovery.ts';
 import { type CoreLimits, LIMITS } from '../limits.ts';
-import { nativeCrc32, nativeRandom, nativeSha256, wallClock } from '../native.ts';
+import { nativeRandom, nativeSha256, wallClock } from '../native.ts';
 import type { CatalogMirror, Node } from '../node.ts';
 import type { RegisteredNode } from '../outcome.ts';
 import type { Administered } from '../peer/administered.ts';
@@ -225,7 +225,7 @@ function openDirectory(options: NodeOptions, segmentBytes: number, origin: Origi
 }
 
 function storedRevision(kv: KvReader, group: GroupId): Revision {
-  const reader = new DatabaseReader({ kv, group, crc32: nativeCrc32, sha256: nativeSha256 });
+  const reader = new DatabaseReader({ kv, group, sha256: nativeSha256 });
   try {
     return reader.applied()?.revision ?? toRevision(0);
   } catch {

@@ -14,7 +14,7 @@ import { checkLevels } from '../admin/levels.ts';
 import { databaseMachines } from '../apply/database-machines.ts';
 import { checkCatalog, namingFiles, type RecoveredFiles, recoverDatabases } from '../core/crash-recovery.ts';
 import { keptLog } from '../core/group-lifecycle.ts';
-import { nativeCrc32, nativeSha256 } from '../native.ts';
+import { nativeSha256 } from '../native.ts';
 import type { NodeIdentity } from '../node.ts';
 import { FOUNDERS } from '../node.ts';
 import { openStoppedStore, type StoppedStoreFiles } from '../store/data-directory.ts';
@@ -112,7 +112,7 @@ export async function openStoppedNode(directory: string, ports: StoppedPorts = N
 }
 
 function sourceIn(store: StoppedStore, group: GroupId): DatabaseSource {
-  return { kv: store, group, crc32: nativeCrc32, sha256: nativeSha256 };
+  return { kv: store, group, sha256: nativeSha256 };
 }
 
 type Looked = Pick<StoppedNode, 'catalog' | 'members' | 'written' | 'namedBefore' | 'copies' | 'rowless' | 'trash'>;

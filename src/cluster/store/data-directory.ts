@@ -192,7 +192,7 @@ async function checkLogIsNew(logDirectory: string, storeLogs: readonly LevelLog[
 }
 
 /** LevelDB has written valid checksums around the damaged row, so its tables look intact. */
-function damagedRow(storeDirectory: string, cause: DatabaseError): DatabaseError {
+function damagedRow(storeDirectory: string, cause: Error): DatabaseError {
   const message = `${storeDirectory} has a damaged row, so the node does not start. ${cause.message}. Check the disk. ${RESTORE_HINT}`;
   return new DatabaseError('internal', message, { details: { reason: 'CorruptRecord' }, cause });
 }

@@ -1,5 +1,5 @@
 /** Binds every operation to a node, for transports. */
-import type { Clock, GroupId, LeaderAddress, Random, Revision } from '#base';
+import type { Clock, GroupId, LeaderAddress, Random, Revision, Sha256 } from '#base';
 import type { Administers, Node } from '#cluster';
 import type { Metrics } from '#observability';
 import type { OpenComponents, ServiceContext } from '../context.ts';
@@ -13,7 +13,7 @@ import { ServiceMeters } from '../meters.ts';
 import { OpenStreams } from '../open-streams.ts';
 import type { Elsewhere, HealthReply, ListAt } from '../operations.ts';
 import { RandomPool } from '../random-pool.ts';
-import { type Digests, Reads } from '../reads.ts';
+import { Reads } from '../reads.ts';
 import { TailFeeds } from '../tail-feeds.ts';
 import { systemTimers, type Timers } from '../timers.ts';
 import { traced } from '../tracing.ts';
@@ -49,7 +49,7 @@ export interface ServiceParts {
   readonly node: Node;
   readonly clock: Clock;
   readonly random: Random;
-  readonly digests: Digests;
+  readonly sha256: Sha256;
   readonly metrics: Metrics;
   /** The release of the node, for health reports. */
   readonly release: string;
@@ -69,7 +69,7 @@ export function createService(parts: ServiceParts): Service {
   const limits = { ...SERVICE_LIMITS, ...parts.limits };
   const context: ServiceContext = {
     node: parts.node,
-    reads: new Reads(parts.node, parts.digests),
+    reads: new Reads(parts.node, parts.sha256),
     clock: parts.clock,
     random: new RandomPool(parts.random),
     timers,

@@ -4,7 +4,7 @@
  * Each slice of a read becomes one write of many framed messages, assembled from stored bytes. The writer decides the
  * size of a slice, and when the next one is read (slice-writer.ts, T4).
  */
-import { EventFrames, type FrameOptions, type ReadScope, type StoredEvent } from '#service';
+import { EventFrames, type FrameOptions, frameTransactions, type ReadScope, type StoredEvent } from '#service';
 import { SubscribeEventsReply } from '../../../proto/gen/cairn/v1/database.ts';
 import { EVENT_STORE, type GrpcContext } from './context.ts';
 import { parseQueryRequest, parseScanRequest, parseSubscriptionRequest } from './event-requests.ts';
@@ -12,7 +12,6 @@ import { frameReply } from './messages.ts';
 import { floorsOf } from './metadata.ts';
 import { SliceWriter } from './slice-writer.ts';
 import type { Call } from './wire/call.ts';
-import { FRAME_HEADER_BYTES, writeFrameHeader } from './wire/framing.ts';
 import type { ServerStreamMethod } from './wire/method.ts';
 
 type Handler = (context: GrpcContext, call: Call, bytes: Uint8Array, writer: SliceWriter) => Promise<void>;
@@ -57,9 +56,7 @@ const scanDatabaseLog: Handler = async ({ service }, call, bytes, writer) => {
 const scanLogBatches: Handler = async ({ service }, call, bytes, writer) => {
   const reply = await service.scanLogBatches({ ...parseScanRequest(bytes), ...readBy(call, writer) });
   writer.begin(reply);
-  for await (const batches of reply.batches) {
-    await writer.write(frameAll(batches), batches.length);
-  }
+  for await (const transactions of reply.batches) await writer.write(frameTransactions(transactions), 1);
   await writer.end();
 };
 
@@ -100,17 +97,4 @@ function frameEvents(events: readonly StoredEvent[], options: FrameOptions): Uin
   const frames = new EventFrames({ ...options, startBytes });
   for (const event of events) frames.append(event);
   return frames.take();
-}
-
-/** Messages in their frames. */
-function frameAll(messages: readonly Uint8Array[]): Uint8Array {
-  const byteLength = messages.reduce((sum, message) => sum + FRAME_HEADER_BYTES + message.length, 0);
-  const framed = new Uint8Array(byteLength);
-  let at = 0;
-  for (const message of messages) {
-    writeFrameHeader(framed, at, message.length);
-    framed.set(message, at + FRAME_HEADER_BYTES);
-    at += FRAME_HEADER_BYTES + message.length;
-  }
-  return framed;
 }

@@ -10,7 +10,7 @@
  *
  * A small slice is read as soon as the one before has left, however much others hold: the places of reads bound their
  * number (TM4). Larger slices use bytes that are lent while some are free; then the next slice is read while the last
- * one leaves. Only an event or page that exceeds a small slice waits for room, and a reader that stops is cut off while
+ * one leaves. Only an event or transaction that exceeds a small slice waits for room, and a reader that stops is cut off while
  * others wait (T4).
  */
 import type { ReadScope, SlicePace } from '#service';
@@ -19,7 +19,7 @@ import { scopeHeaders } from './metadata.ts';
 import type { Call } from './wire/call.ts';
 import { PIECE_BYTES } from './wire/framing.ts';
 
-/** A page of the log, or some ten events. */
+/** Some ten events. */
 const SMALL_SLICE_BYTES = 16 * 1024;
 
 /** Larger slices are not faster. */
@@ -27,7 +27,7 @@ const LENT_SLICE_BYTES = 256 * 1024;
 
 const GROWTH = 4;
 
-/** A slice in its frames, and the rows that it is made from. */
+/** A slice in its frames, and the bytes that it is made from. */
 const COPIES = 2;
 
 export class SliceWriter implements SlicePace, Disposable {
@@ -37,7 +37,7 @@ export class SliceWriter implements SlicePace, Disposable {
   #bytes = SMALL_SLICE_BYTES;
   /** Bytes of the next slice, if so many are lent. */
   #wanted = SMALL_SLICE_BYTES;
-  /** Bytes of the event or page that did not fit into a small slice; the next one probably needs as many. */
+  /** Bytes of the event or transaction that did not fit into a small slice; the next one probably needs as many. */
   #needed = 0;
   /** Hold for the slice being read; absent: it is small. */
   #room: Hold | undefined;

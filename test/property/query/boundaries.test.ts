@@ -9,7 +9,7 @@ import { CREATED_AT_MS, type EventSketch, KnownDatabase, naiveAnswer } from '../
 import { memoryKv } from '../../support/memory-kv.ts';
 
 const RUNS = 2_000;
-/** Numbers of revisions: none; one page; lists with several chunks and many pages. */
+/** Numbers of revisions: none; a few; lists with several chunks. */
 const SIZES = [0, 3, 150];
 
 const DATABASES = new Map(SIZES.map((size) => [size, new KnownDatabase(memoryKv())]));

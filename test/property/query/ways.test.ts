@@ -1,5 +1,5 @@
 // Goal: all access paths of a query give the same result (Q1), even with room for only a few events at a time (Q3).
-// Method: random databases; changes of the path after few steps; names from pages; against naive results.
+// Method: random databases; changes of the path after few steps; names from the history; against naive results.
 import * as fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { decodeUtf8, encodeUtf8 } from '#base';
@@ -8,7 +8,7 @@ import { type Direction, streamOfSource } from '#model';
 import { type ListedName, type Listing, pulled } from '#query';
 import { boundsOf, isEmpty } from '../../../src/query/bounds.ts';
 import { listNames } from '../../../src/query/listings.ts';
-import { NamesInPages } from '../../../src/query/names-in-pages.ts';
+import { NamesInHistory } from '../../../src/query/names-in-history.ts';
 import { timeEvents } from '../../../src/query/time-events.ts';
 import { compareTimePlaces, Selection } from '../../../src/query/time-place.ts';
 import { arbHistory, arbQuery, grow, type Question } from '../../support/histories.ts';
@@ -69,10 +69,11 @@ const directions = fc.constantFrom<Direction>('forward', 'reverse');
 const arbEntry: fc.Arbitrary<PostingEntry> = fc.record({
   revision: fc.integer({ min: 1, max: 20 }),
   index: fc.nat(2),
-  pageOffset: fc.constant(0),
-  offset: fc.constant(0),
+  position: fc.constant(0),
   seconds: fc.nat(3),
   nanos: fc.nat(1),
+  recordedTimeMs: fc.constant(0),
+  hasStoredId: fc.constant(false),
 });
 
 it('a selection takes the next entries, and continues after them (Q3)', async () => {
@@ -128,7 +129,7 @@ const arbNames = fc.record({
   max: fc.integer({ min: 1, max: 4 }),
 });
 
-it('the names in pages are those of the heads, with room for a few (Q1, Q3)', async () => {
+it('the names in the history are those of the heads, with room for a few (Q1, Q3)', async () => {
   await fc.assert(
     fc.asyncProperty(arbHistory, fc.array(arbNames, { minLength: 1, maxLength: 20 }), async (history, asked) => {
       const database = new KnownDatabase(memoryKv());
@@ -139,7 +140,7 @@ it('the names in pages are those of the heads, with room for a few (Q1, Q3)', as
         let behind = after === undefined ? undefined : encodeUtf8(after);
         for (let goesOn = at > 0; goesOn; ) {
           const reader = new DatabaseReader(database.source);
-          const walk = new NamesInPages(reader, { kind, at, prefix: encodeUtf8(prefix), after: behind, max });
+          const walk = new NamesInHistory(reader, { kind, at, prefix: encodeUtf8(prefix), after: behind, max });
           while (await walk.step());
           const { names, overflowed } = walk.take();
           for (const { term, firstRevision } of names) found.push({ name: decodeUtf8(term) ?? '', firstRevision });
@@ -159,7 +160,7 @@ it('the names in pages are those of the heads, with room for a few (Q1, Q3)', as
   );
 });
 
-describe('a listing that alternates between heads and pages', () => {
+describe('a listing that alternates between heads and the history', () => {
   const database = new KnownDatabase(memoryKv());
   const TRANSACTIONS = 30;
 

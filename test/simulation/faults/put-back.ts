@@ -11,7 +11,7 @@
 //
 // Acknowledged data is lost in the second story, so only properties that must hold regardless are checked.
 import type { GroupId } from '#base';
-import { nativeCrc32, nativeSha256 } from '#cluster';
+import { nativeSha256 } from '#cluster';
 import { DatabaseReader } from '#database';
 import type { SimCluster } from '../cluster.ts';
 import type { Rng } from '../engine/random.ts';
@@ -244,7 +244,7 @@ function hashesIn(node: SimNode, name: string): readonly string[] {
   const group = groupOf(node, name);
   const kv = node.process?.node?.reader;
   if (group === undefined || kv === undefined) return [];
-  const reader = new DatabaseReader({ kv, group, crc32: nativeCrc32, sha256: nativeSha256 });
+  const reader = new DatabaseReader({ kv, group, sha256: nativeSha256 });
   const revision = reader.applied()?.revision ?? 0;
   return Array.from({ length: revision }, (_, at) => Buffer.from(reader.transaction(at + 1).chainHash).toString('hex'));
 }

@@ -8,7 +8,6 @@ import {
   type HeldCopy,
   LIMITS,
   type NodeIdentity,
-  nativeCrc32,
   nativeSha256,
   noPeers,
 } from '#cluster';
@@ -320,7 +319,7 @@ export class NodeProcess {
       node,
       clock,
       random,
-      digests: { crc32: nativeCrc32, sha256: nativeSha256 },
+      sha256: nativeSha256,
       metrics: quietMetrics,
       release: 'simulated',
       limits: settings.serviceLimits,
@@ -359,7 +358,7 @@ function walIdentity({ clusterId, storeId }: NodeIdentity): WalIdentity {
 /** The same as in start-node.ts: unreadable rows are reported when they are used. */
 function storedRevision(kv: KvReader, group: GroupId): Revision {
   try {
-    const reader = new DatabaseReader({ kv, group, crc32: nativeCrc32, sha256: nativeSha256 });
+    const reader = new DatabaseReader({ kv, group, sha256: nativeSha256 });
     return reader.applied()?.revision ?? toRevision(0);
   } catch {
     return toRevision(0);

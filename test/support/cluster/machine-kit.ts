@@ -5,7 +5,7 @@ import { DatabaseReader, eventsOf } from '#database';
 import type { KvReader } from '#kv';
 import { type Constraint, DATA_KIND, encodeEvent, encodeTransactPayload, NO_OPTIONS, ORIGIN, readEvent } from '#model';
 import { databaseMachines } from '../../../src/cluster/apply/database-machines.ts';
-import { nativeCrc32, nativeSha256 } from '../../../src/cluster/native.ts';
+import { nativeSha256 } from '../../../src/cluster/native.ts';
 import { sharedContent } from '../database-rows.ts';
 
 export const databaseKit: {
@@ -54,7 +54,7 @@ const TESTS: Constraint['selector'] = { kind: 'by-type-prefix', value: 'te' };
 const ALWAYS: Constraint = { kind: 'max-revision', revision: 1_000_000, selector: TESTS };
 
 function readerOf(kv: KvReader, group: GroupId): DatabaseReader {
-  return new DatabaseReader({ kv, group, crc32: nativeCrc32, sha256: nativeSha256 });
+  return new DatabaseReader({ kv, group, sha256: nativeSha256 });
 }
 
 function eventOf(text: string): Uint8Array {

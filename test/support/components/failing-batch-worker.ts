@@ -1,6 +1,6 @@
 // A batch thread on a store whose reads fail from time to time, or end the thread.
 import { workerData } from 'node:worker_threads';
-import { nativeCrc32, nativeSha256 } from '#cluster';
+import { nativeSha256 } from '#cluster';
 import { runBatches } from '#components';
 import type { KvReader } from '#kv';
 import { openLevelStore } from '#storage';
@@ -20,5 +20,5 @@ const kv: KvReader = {
   },
   release: (value) => store.release(value),
 };
-const source = { kv, crc32: nativeCrc32, sha256: nativeSha256 };
+const source = { kv, sha256: nativeSha256 };
 await runBatches(async () => ({ source, close: () => store.close() }));

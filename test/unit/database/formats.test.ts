@@ -15,6 +15,7 @@ import {
   term,
 } from '#model';
 import { DATABASE_ID, DatabaseHost } from '../../support/database-host.ts';
+import { historyOf } from '../../support/database-rows.ts';
 import { componentName } from '../../support/definitions.ts';
 import { eventBytes } from '../../support/events.ts';
 import { exampleOf } from '../../support/format-pages.ts';
@@ -78,12 +79,11 @@ describe('docs/formats', () => {
     expect(exampleOf('keys.md')).toBe(shown.map(toHex).join(''));
   });
 
-  it('pages.md shows a page, up to the body of its transaction', async () => {
+  it('history.md shows a record, up to the body of its transaction', async () => {
     const host = await exampleHost();
-    const page = host.kv.get(host.reader().keys.page(1)) ?? new Uint8Array(0);
     const { view } = host.reader().transaction(1);
     const bodyLength = view.body.end - view.body.start;
-    expect(exampleOf('pages.md')).toBe(toHex(page.subarray(0, page.length - bodyLength)));
+    expect(exampleOf('history.md')).toBe(toHex(historyOf(host.kv).subarray(0, -bodyLength)));
   });
 
   it('indexes.md shows the rows of an event', async () => {
@@ -96,6 +96,7 @@ describe('docs/formats', () => {
       host.kv.get(keys.head({ kind: HEAD_KIND.SUBJECT, term: encodeUtf8('o-7') })),
       ...idRows.map((row) => row.value),
       ...timeRows.map((row) => row.value),
+      host.kv.get(keys.position(1)),
     ];
     expect(exampleOf('indexes.md')).toBe(rows.map((row) => toHex(row ?? new Uint8Array(0))).join(''));
   });

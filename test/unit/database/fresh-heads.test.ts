@@ -8,7 +8,7 @@ import { writeFirstOfSubject, writeHead } from '../../../src/database/head.ts';
 import { HEAD_KIND } from '../../../src/database/keys.ts';
 import { PostingPlace, writePosting } from '../../../src/database/posting.ts';
 
-const ENTRY = { revision: 300, index: 7, pageOffset: 2, offset: 900, seconds: 1_767_225_600, nanos: 5_000_000 };
+const ENTRY = { revision: 70_000, index: 3, position: 900, seconds: 1_700_000_000, nanos: 5_000_000, extra: 9 };
 
 it('the table of fresh heads distinguishes subjects with one hash, and grows', () => {
   const fresh = new FreshHeads();

@@ -1,7 +1,7 @@
 // Goal: a gap or fault in a history above the durable point is found, and an interrupted rebuild is finished (D11).
 // Method: each fault in turn; a store that fails at each write.
 import { describe, expect, it } from 'vitest';
-import { ByteWriter, DatabaseError, toHex, toLogIndex } from '#base';
+import { ByteWriter, DatabaseError, toLogIndex } from '#base';
 import { type DurablePoint, rebuildDerived, verifyHistory } from '#database';
 import type { KvStore } from '#kv';
 import { writeApplied } from '../../../src/database/applied.ts';
@@ -46,41 +46,39 @@ async function change(
 }
 
 describe('verifyHistory (D11)', () => {
-  it.each([
-    ['its first page', 13, 13],
-    ['a page in the middle', 19, 19],
-    ['its last page', 28, 28],
-  ])('reports that %s is missing', async (_name, page, revision) => {
+  it.each([13, 19, 28, 30])('reports that the rows of revision %i are missing', async (revision) => {
     const { host, durable } = await fullHost();
-    await change(host.kv, host.reader().keys.page(page).slice(), () => undefined);
+    await change(host.kv, host.reader().keys.position(revision).slice(), () => undefined);
     expect(await verifyHistory(host.reader(), durable.revision)).toMatchObject({ kind: 'broken', revision });
   });
 
-  it('reports a wrong byte of a page at any offset', async () => {
+  it('reports a position that is not that of the record', async () => {
     const { host, durable } = await fullHost();
-    const key = host.reader().keys.page(16).slice();
-    const length = host.kv.get(key)?.length ?? 0;
-    for (let at = 0; at < length; at += 7) {
-      const flip = (value: Uint8Array): Uint8Array => value.with(at, (value[at] ?? 0) ^ 0x10);
-      await change(host.kv, key, flip);
+    const { keys } = host.reader();
+    const other = host.kv.get(keys.position(17));
+    await change(host.kv, keys.position(16).slice(), () => other);
+    expect(await verifyHistory(host.reader(), durable.revision)).toMatchObject({ kind: 'broken', revision: 16 });
+  });
+
+  it('reports a wrong byte of a tag, a chain hash or a body', async () => {
+    const { host, durable } = await fullHost();
+    const { position, end, view } = host.reader().transaction(16);
+    const record = host.kv.history.read(host.source.group, { from: position, to: end });
+    const hash = Array.from({ length: 32 }, (_, at) => view.chainHashStart + at);
+    const id = Array.from({ length: 16 }, (_, at) => view.body.transactionIdStart + at);
+    for (const at of [0, ...hash, ...id]) {
+      const right = record[at] ?? 0;
+      record[at] = right ^ 0x10;
       expect(await verifyHistory(host.reader(), durable.revision)).toMatchObject({ kind: 'broken', revision: 16 });
-      await change(host.kv, key, flip);
+      record[at] = right;
     }
     expect(await verifyHistory(host.reader(), durable.revision)).toEqual({ kind: 'whole' });
   });
 
-  it('reports a page of another database, although it is valid in itself', async () => {
+  it.each([0, 1, 100])('reports a history that ends %i bytes into a record', async (bytes) => {
     const { host, durable } = await fullHost();
-    const other = new DatabaseHost();
-    for (let n = 1; n <= 18; n++) {
-      await other.apply(transaction(n, 'o', 1));
-      if (n % 3 === 0) await other.flush();
-    }
-    const key = host.reader().keys.page(16).slice();
-    await change(host.kv, key, () => other.kv.get(key));
-    const check = await verifyHistory(host.reader(), durable.revision);
-    const fault = 'its chain hash does not follow from its body';
-    expect(check).toMatchObject({ kind: 'broken', revision: 16, fault });
+    await host.kv.cutHistory(host.source.group, host.reader().start(20) + bytes);
+    expect(await verifyHistory(host.reader(), durable.revision)).toMatchObject({ kind: 'broken' });
   });
 });
 
@@ -92,10 +90,11 @@ describe('rebuildDerived (D11)', () => {
     return withMethods(kv, {
       write: (batch) => step(() => kv.write(batch)),
       clear: (gte, lt) => step(() => kv.clear(gte, lt)),
+      cutHistory: (group, position) => step(() => kv.cutHistory(group, position)),
     });
   }
 
-  it.each([2, 3])(
+  it.each([2, 3, 4, 5])(
     'leaves a history that is reported as broken when it is interrupted at write %i, and is finished later',
     async (fatal) => {
       const { host, durable, durableRows } = await fullHost();
@@ -130,12 +129,14 @@ describe('rebuildDerived (D11)', () => {
     });
   });
 
-  it('fails at a durable page that is broken or missing', async () => {
+  it('fails at a durable record that is broken or missing', async () => {
     const { host, durable } = await fullHost();
-    const key = host.reader().keys.page(7).slice();
-    await change(host.kv, key, (value) => value.with(60, (value[60] ?? 0) ^ 1));
-    await expect(rebuildDerived(host.kv, host.source, durable)).rejects.toThrow(`${toHex(key)} is corrupt`);
-    await change(host.kv, key, () => undefined);
-    await expect(rebuildDerived(host.kv, host.source, durable)).rejects.toThrow('begins at revision');
+    const { position, end } = host.reader().transactionHead(7);
+    const record = host.kv.history.read(host.source.group, { from: position, to: end });
+    const at = end - position - 1;
+    record[at] = (record[at] ?? 0) ^ 1;
+    await expect(rebuildDerived(host.kv, host.source, durable)).rejects.toThrow('does not follow from its body');
+    await host.kv.cutHistory(host.source.group, position);
+    await expect(rebuildDerived(host.kv, host.source, durable)).rejects.toThrow('cannot be read');
   });
 });

@@ -1,6 +1,5 @@
 // Goal: every row decodes to what was encoded, and any flipped bit in it is found (D1). Method: properties over random
 // contents, then each single bit of the row in turn.
-import { crc32 as nativeCrc32 } from 'node:zlib';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
@@ -14,24 +13,36 @@ import {
   toTerm,
   uuidv7,
 } from '#base';
+import { encodeTransactPayload, NO_OPTIONS, readTransactPayload, type StoredEventId, stampPayload } from '#model';
 import { NO_DEFINITIONS, NO_REFUSALS, readAppliedRow, writeApplied } from '../../../src/database/applied.ts';
+import { sealRow } from '../../../src/database/corruption.ts';
 import {
   CHUNK_ENTRIES,
   inlineEntries,
   readChunk,
   readHead,
+  readTimeRow,
+  startOfTimes,
   TIPS_MAX,
   tipStride,
   writeChunk,
   writeHead,
 } from '../../../src/database/head.ts';
 import { HEAD_KIND, type HeadName } from '../../../src/database/keys.ts';
-import { Page, pushRecord, writePage, writeRecordTag } from '../../../src/database/page.ts';
-import { PostingBlock, type PostingEntry, PostingPlace, writePosting } from '../../../src/database/posting.ts';
+import { extraOf, PostingBlock, type PostingEntry, PostingPlace, writePosting } from '../../../src/database/posting.ts';
+import {
+  type RecordToWrite,
+  readRecord,
+  readRecordHead,
+  recordLength,
+  writeRecord,
+} from '../../../src/database/record.ts';
 import * as small from '../../../src/database/small-rows.ts';
+import { eventBytes } from '../../support/events.ts';
 
 const KEY = Uint8Array.of(1, 2, 3);
-const ENTRY: PostingEntry = { revision: 9, index: 0, pageOffset: 1, offset: 50, seconds: 7, nanos: 5 };
+const OWN_TIME = { recordedTimeMs: 9000, hasStoredId: true };
+const ENTRY: PostingEntry = { revision: 9, index: 0, position: 50, seconds: 7, nanos: 5, ...OWN_TIME };
 const u48 = fc.integer({ min: 0, max: 2 ** 48 });
 const hash = fc.uint8Array({ minLength: 32, maxLength: 32 });
 
@@ -43,44 +54,46 @@ const times = fc.record({
   ),
 });
 
-/** Entries in order of position, some in one transaction, some at one time. */
+/** Entries in order of position, some in one transaction, some at one time, some recorded at their time. */
 const entries = (maxLength: number): fc.Arbitrary<PostingEntry[]> =>
   fc
     .array(
       fc.record({
         step: fc.oneof(fc.constant(0), fc.nat(3), u48),
         index: fc.nat(9),
-        offset: fc.nat(70_000),
+        distance: fc.oneof(fc.nat(70_000), u48),
         time: times,
+        recordedTimeMs: fc.option(u48),
+        hasStoredId: fc.boolean(),
       }),
       { maxLength },
     )
     .map((steps) => {
       const list: PostingEntry[] = [];
-      for (const { step, index, offset, time } of steps) {
+      for (const { step, index, distance, time, recordedTimeMs, hasStoredId } of steps) {
         const last = list.at(-1);
-        if (last !== undefined && step === 0) {
-          const at = index % 2 === 0 ? last : time;
-          list.push({ ...last, index: last.index + 1 + index, offset: last.offset + 1 + offset, ...pick(at) });
-        } else {
-          const revision = (last?.revision ?? 0) + Math.max(1, step % 2 ** 40);
-          list.push({ revision, index, pageOffset: Math.min(index, revision - 1), offset, ...pick(time) });
-        }
+        const isSame = last !== undefined && step === 0;
+        const revision = (last?.revision ?? 0) + (isSame ? 0 : Math.max(1, step % 2 ** 40));
+        const { seconds, nanos } = isSame && index % 2 === 0 ? last : time;
+        list.push({
+          revision,
+          index: isSame ? last.index + 1 + index : index,
+          position: (last?.position ?? 0) + 1 + (distance % 2 ** 40),
+          seconds,
+          nanos,
+          recordedTimeMs: recordedTimeMs ?? seconds * 1000 + Math.floor(nanos / 1_000_000),
+          hasStoredId,
+        });
       }
       return list;
     });
 
-function pick({ seconds, nanos }: { readonly seconds: number; readonly nanos: number }): {
-  readonly seconds: number;
-  readonly nanos: number;
-} {
-  return { seconds, nanos };
-}
-
-function packed(list: readonly PostingEntry[]): Uint8Array {
+function packed(list: readonly PostingEntry[], last: PostingPlace = new PostingPlace()): Uint8Array {
   const writer = new ByteWriter();
-  const last = new PostingPlace();
-  for (const entry of list) writePosting(writer, last, entry);
+  for (const { recordedTimeMs, hasStoredId, ...place } of list) {
+    const extra = extraOf({ ...place, storedId: hasStoredId ? 'other' : undefined }, recordedTimeMs);
+    writePosting(writer, last, { ...place, extra });
+  }
   return writer.take();
 }
 
@@ -117,8 +130,14 @@ it('posting entries decode to what was encoded', () => {
   );
 });
 
+it('posting entries of an event without a time of its own, in the next revision, have 4 bytes and its time', () => {
+  const first = { ...ENTRY, seconds: 9, nanos: 0, hasStoredId: false };
+  const next = { ...first, revision: 10, position: 150, nanos: 120_000_000, recordedTimeMs: 9120 };
+  expect(packed([first, next]).length - packed([first]).length).toBe(3 + 2);
+});
+
 it('posting entries are rejected when their count is wrong', () => {
-  const bytes = packed([{ revision: 1, index: 0, pageOffset: 0, offset: 9, seconds: 1, nanos: 0 }]);
+  const bytes = packed([ENTRY]);
   for (const count of [2, 2 ** 40]) expect(PostingBlock.read(new ByteReader(bytes), count)).toBeUndefined();
 });
 
@@ -175,17 +194,26 @@ it('every flipped bit of heads and chunks is found (D1)', () => {
   expect(unnoticedFlips(chunk, (flipped) => readChunk(KEY, flipped))).toEqual([]);
 });
 
-function flat(list: readonly PostingEntry[]): number[] {
-  return list.flatMap(({ nanos, revision, index, offset }) => [nanos, revision, index, offset]);
-}
+it('rows of effective times give the entries of a second by time, then position', () => {
+  const place = { seconds: 7, firstRevision: 8 };
+  fc.assert(
+    fc.property(entries(50), (list) => {
+      const inSecond = list.map((entry) => ({ ...entry, revision: entry.revision + 8, seconds: 7 }));
+      const bytes = packed(inSecond, startOfTimes(place));
+      const row = written((into) => writeChunk(into, inSecond.length, bytes));
+      expect(readTimeRow(KEY, row, place)).toEqual(inSecond.toSorted((left, right) => left.nanos - right.nanos));
+    }),
+  );
+});
 
 it('small rows decode to what was encoded', () => {
-  const place = fc.record({ revision: u48, pageOffset: fc.nat(), index: fc.nat(999), offset: fc.nat() });
+  const place = fc.record({ revision: u48, index: fc.nat(999), position: u48 });
   fc.assert(
     fc.property(u48, fc.nat(), fc.array(place), (a, b, places) => {
-      const transaction = { revision: a, pageOffset: b };
-      const transactionRow = written((into) => small.writeTransactionRow(into, transaction));
-      expect(small.readTransactionRow(KEY, transactionRow)).toEqual(transaction);
+      const transactionRow = written((into) => small.writeTransactionRow(into, a));
+      expect(small.readTransactionRow(KEY, transactionRow)).toBe(a);
+      const positionRow = written((into) => small.writePositionRow(into, a));
+      expect(small.readPositionRow(KEY, positionRow)).toBe(a);
       const tip = { lastRevision: a, lastWithoutSubject: b };
       const tipRow = written((into) => small.writeTipRow(into, tip));
       expect(small.readTipRow(KEY, tipRow)).toEqual(tip);
@@ -195,28 +223,15 @@ it('small rows decode to what was encoded', () => {
   );
 });
 
-it('small rows of the page directory find the page that begins at or before a position', () => {
-  fc.assert(
-    fc.property(fc.uniqueArray(fc.nat(255)), fc.nat(255), (starts, from) => {
-      const bits = small.emptyDirectoryBits();
-      for (const start of starts) small.setDirectoryBit(bits, 5 * 256 + start);
-      const row = written((into) => small.writeDirectoryRow(into, bits));
-      const read = small.readDirectoryRow(KEY, row);
-      expect(small.lastDirectoryBit(read, from)).toBe(Math.max(-1, ...starts.filter((start) => start <= from)));
-    }),
-  );
-});
-
 it('every flipped bit of small rows is found (D1)', () => {
-  const bits = new Uint8Array(32);
   const tip = { lastRevision: 300, lastWithoutSubject: 5 };
   const time = { seconds: 7, firstRevision: 8 };
   const rows: readonly (readonly [(into: ByteWriter) => void, (row: Uint8Array) => unknown])[] = [
-    [(into) => small.writeTransactionRow(into, ENTRY), (row) => small.readTransactionRow(KEY, row)],
+    [(into) => small.writeTransactionRow(into, 300), (row) => small.readTransactionRow(KEY, row)],
+    [(into) => small.writePositionRow(into, 300), (row) => small.readPositionRow(KEY, row)],
     [(into) => small.writeEventIdRow(into, [ENTRY]), (row) => small.readEventIdRow(KEY, row)],
-    [(into) => small.writeTimeRow(into, 8, flat([ENTRY])), (row) => small.readTimeRow(KEY, row, time)],
+    [(into) => writeChunk(into, 1, packed([ENTRY], startOfTimes(time))), (row) => readTimeRow(KEY, row, time)],
     [(into) => small.writeTipRow(into, tip), (row) => small.readTipRow(KEY, row)],
-    [(into) => small.writeDirectoryRow(into, bits), (row) => small.readDirectoryRow(KEY, row)],
   ];
   for (const [write, read] of rows) expect(unnoticedFlips(written(write), read)).toEqual([]);
 });
@@ -238,6 +253,8 @@ describe('the applied row', () => {
     group: fc.record({ index: u48.map(toLogIndex), membership: fc.uint8Array({ maxLength: 40 }) }),
     recordedTimeMs: u48,
     totalEvents: u48,
+    end: u48,
+    segmentStart: u48,
     nextStreamId: fc.nat(),
     nextTypeId: fc.nat(),
     nextSourceId: fc.nat(),
@@ -260,6 +277,16 @@ describe('the applied row', () => {
     );
   });
 
+  it('of an older format is refused', () => {
+    const row = written((into) => {
+      into.u8(6);
+      into.bytes(new Uint8Array(90));
+      sealRow(into);
+    });
+    const refusal = 'its format is 6, of a release that kept events in pages; this release reads format 7';
+    expect(() => readAppliedRow(KEY, row)).toThrow(refusal);
+  });
+
   it('is rejected with any flipped bit (D1)', () => {
     const [content] = fc.sample(applied, { numRuns: 1, seed: 1 });
     const row = written((into) => content !== undefined && writeApplied(into, content));
@@ -268,66 +295,72 @@ describe('the applied row', () => {
   });
 });
 
-describe('pages', () => {
-  /** A page of these transactions. Their records are opaque here and repeat one byte each. */
-  function makePage(sizes: readonly number[]): { readonly value: Uint8Array; readonly body: Uint8Array } {
-    const last = { index: toLogIndex(0), term: toTerm(0) };
-    const outline = { firstRevision: 100, eventsBefore: 7, numbers: [], last };
-    const body = new ByteWriter();
-    for (const [place, size] of sizes.entries()) {
-      const byteLength = writeRecordTag(body, size);
-      body.bytes(new Uint8Array(size).fill(place + 1));
-      pushRecord(outline, {
-        byteLength,
-        eventCount: place * 2,
-        hasStoredIds: place % 2 === 1,
-        recordedTimeMs: 5000 + place,
-        place: { index: toLogIndex(1000 + place), term: toTerm(3) },
-      });
-    }
-    const bytes = body.take();
-    return { value: written((into) => writePage(into, outline, bytes, nativeCrc32)), body: bytes };
+describe('records', () => {
+  /** A record of a body of so many bytes. Its stored ids are not those of any event. */
+  function recordOf(revision: number, bodyBytes: number, storedIds: readonly StoredEventId[]): RecordToWrite {
+    const transactionId = new Uint8Array(16).fill(revision % 256);
+    const events = [eventBytes({ data: new Uint8Array(bodyBytes) }), eventBytes({})];
+    const payload = encodeTransactPayload({ transactionId, origin: 0, options: NO_OPTIONS, constraints: [], events });
+    stampPayload(payload, 5000 + revision);
+    const { body } = readTransactPayload(payload);
+    return {
+      revision,
+      chainHash: new Uint8Array(32).fill(9),
+      storedIds,
+      totalEvents: 2 * revision,
+      body: payload.subarray(body.start, body.end),
+      place: { index: toLogIndex(1000 + revision), term: toTerm(3) },
+    };
   }
 
-  it('return their transactions by revision, for any sizes', () => {
-    const sizes = fc.array(fc.oneof(fc.nat(300), fc.constantFrom(127, 128, 129, 16_383, 16_384)), {
-      minLength: 1,
-      maxLength: 9,
-    });
+  const contents = fc.array(
+    fc.record({
+      bodyBytes: fc.oneof(fc.nat(300), fc.constantFrom(16_000, 17_000)),
+      storedIds: fc.array(fc.record({ index: fc.nat(300), id: fc.string({ maxLength: 99 }) }), { maxLength: 3 }),
+    }),
+    { minLength: 1, maxLength: 9 },
+  );
+
+  it('decode to what was encoded, one behind the other, wherever the reading begins', () => {
     fc.assert(
-      fc.property(sizes, (list) => {
-        const { value, body } = makePage(list);
-        const page = new Page(KEY, value, nativeCrc32);
-        expect([page.firstRevision, page.lastRevision, page.count]).toEqual([100, 99 + list.length, list.length]);
-        expect(page.last).toEqual({ index: 999 + list.length, term: 3 });
-        expect(page.body()).toEqual(body);
-        let totalEvents = 7;
-        for (const [place, size] of list.entries()) {
-          totalEvents += place * 2;
-          const record = page.record(100 + place);
-          expect(page.records()[place]).toEqual(record);
-          expect(record).toMatchObject({ revision: 100 + place, recordedTimeMs: 5000 + place, totalEvents });
-          expect(record).toMatchObject({ eventCount: place * 2, hasStoredIds: place % 2 === 1 });
-          expect(page.slice(record.start, record.end)).toEqual(new Uint8Array(size).fill(place + 1));
+      fc.property(contents, fc.nat(2 ** 40), (list, base) => {
+        const records = list.map(({ bodyBytes, storedIds }, place) => recordOf(place + 1, bodyBytes, storedIds));
+        const [scratch, starts] = [new ByteWriter(), [] as number[]];
+        const bytes = written((into) => {
+          for (const record of records) {
+            starts.push(into.length);
+            expect(writeRecord(into, scratch, record) + record.body.length).toBe(into.length);
+          }
+        });
+        for (const [place, { body, ...head }] of records.entries()) {
+          const [start = 0, end = bytes.length] = starts.slice(place);
+          const read = readRecord(bytes, start, base);
+          if (typeof read !== 'object') throw new Error(read);
+          expect(read).toMatchObject({ ...head, recordedTimeMs: 5001 + place, eventCount: 2, end: base + end });
+          expect(read.bytes.subarray(read.view.body.start, read.view.body.end)).toEqual(body);
+          expect(read.bytes).toEqual(bytes.subarray(read.position - base, read.end - base));
+          expect(recordLength(bytes, start)).toBe(end - start);
+          expect(readRecordHead(bytes, start, base)).toMatchObject({ ...head, end: base + end });
         }
-        expect(() => page.record(100 + list.length)).toThrow('does not hold revision');
       }),
     );
   });
 
-  it('are rejected with any flipped bit when the body is read (D1)', () => {
-    const { value } = makePage([20, 30]);
-    expect(unnoticedFlips(value, (flipped) => new Page(KEY, flipped, nativeCrc32).body())).toEqual([]);
+  it('are read again with more bytes when the bytes end in them', () => {
+    const record = recordOf(7, 200, [{ index: 1, id: 'other' }]);
+    const bytes = written((into) => void writeRecord(into, new ByteWriter(), record));
+    const headEnd = bytes.length - record.body.length + 9;
+    for (let length = 0; length < bytes.length; length++) {
+      const some = bytes.subarray(0, length);
+      expect(readRecord(some, 0, 0), `${length} bytes`).toBeUndefined();
+      const head = readRecordHead(some, 0, 0);
+      expect(head === undefined, `the head of ${length} bytes`).toBe(length < headEnd);
+    }
   });
 
-  it('verify only the blocks of a slice (D1)', () => {
-    const { value } = makePage([20_000]);
-    const start = value.length - 20_000;
-    value[start + 9000] = 0xee;
-    const page = new Page(KEY, value, nativeCrc32);
-    expect(page.slice(0, 4000)).toHaveLength(4000);
-    expect(page.slice(12_400, 20_000)).toHaveLength(7600);
-    expect(() => page.slice(4000, 8200)).toThrow('checksum of block 2');
-    expect(() => page.body()).toThrow('checksum of block 2');
+  it('of another kind or another place in the log are refused', () => {
+    const bytes = written((into) => void writeRecord(into, new ByteWriter(), recordOf(7, 20, [])));
+    expect(readRecord(bytes.with(0, 2), 0, 0)).toBe('kind 2 is unknown here, 1 would be known');
+    expect(readRecord(bytes.with(7, 0xff), 0, 0)).toBe('it holds no logged transaction');
   });
 });

@@ -1,5 +1,5 @@
 // Goal: EventOrdinals converts between the position of an event and its number among all events of the database.
-// Method: transactions of several sizes, some of them in one page, compared with a count in a loop.
+// Method: transactions of several sizes, compared with a count in a loop.
 import { expect, it } from 'vitest';
 import { EventOrdinals } from '#query';
 import { CREATED_AT_MS, KnownDatabase } from '../../support/known-database.ts';

@@ -1,10 +1,10 @@
 // Goal: a scan returns the log in either direction, from any revision, with any limit, as transactions or as events
-// (Q6), and fails at a missing page. Method: a database of pages of all sizes; LogBatch decoded by the generated code.
+// (Q6), and fails at a missing record. Method: transactions of all sizes; LogBatch decoded by the generated code.
 import { beforeAll, describe, expect, it } from 'vitest';
-import { DatabaseReader } from '#database';
+import { DatabaseReader, isFaultOfRow } from '#database';
 import type { KvStore } from '#kv';
 import type { Direction } from '#model';
-import { type LogScan, pulled, scanLogBatches, scanLogEvents } from '#query';
+import { frameTransactions, type LogScan, pulled, scanLogBatches, scanLogEvents } from '#query';
 import { LogBatch } from '../../../proto/gen/cairn/v1/transaction.ts';
 import { CREATED_AT_MS, KnownDatabase } from '../../support/known-database.ts';
 import { LendingReader } from '../../support/lending-reader.ts';
@@ -16,7 +16,7 @@ const database = new KnownDatabase(store);
 
 beforeAll(async () => {
   for (let n = 0; n < TRANSACTIONS; n++) {
-    // Mostly small, sometimes larger than a page. Ids repeat, so that most events are stored with another id.
+    // Mostly small, sometimes larger than the first slice. Ids repeat, so that most events are stored with another id.
     const data = new Uint8Array(n % 10 === 0 ? 30_000 : 400);
     const id = n % 3 === 0 ? {} : { id: 'again' };
     database.apply(
@@ -57,15 +57,13 @@ describe.each(SCANS)('a scan with %o', (scan) => {
     const revisions: number[] = [];
     const ids: string[] = [];
     const lending = new LendingReader(database.source.kv);
-    for await (const slices of scanLogBatches({ ...database.source, kv: lending }, { ...scan, lent: true })) {
-      for (const { firstRevision, lastRevision, bytes } of slices) {
-        const { transactions } = LogBatch.decode(bytes);
-        expect([firstRevision, lastRevision]).toEqual([transactions[0]?.revision, transactions.at(-1)?.revision]);
-        for (const { revision, body, storedIds } of transactions) {
-          revisions.push(revision);
-          expect(body?.events).toHaveLength(2);
-          ids.push(storedIds.find(({ index }) => index === 0)?.id ?? body?.events[0]?.id ?? '');
-        }
+    for await (const slice of scanLogBatches({ ...database.source, kv: lending }, { ...scan, lent: true })) {
+      const framed = frameTransactions(slice);
+      expect(new DataView(framed.buffer).getUint32(1)).toBe(framed.length - 5);
+      for (const { revision, body, storedIds } of LogBatch.decode(framed.subarray(5)).transactions) {
+        revisions.push(revision);
+        expect(body?.events).toHaveLength(2);
+        ids.push(storedIds.find(({ index }) => index === 0)?.id ?? body?.events[0]?.id ?? '');
       }
     }
     expect(revisions).toEqual(wantedRevisions(scan));
@@ -92,24 +90,38 @@ function idOf(revision: number): string {
   return known?.stored.storedId ?? known?.event.id ?? '';
 }
 
-it.each([
-  ['forward', 3],
-  ['reverse', 3],
-  ['forward', 15],
-  ['reverse', 18],
-] as const)('a scan over a log with a hole going %s fails when page %i is missing', async (direction, page) => {
-  const holed = memoryKv();
-  const other = new KnownDatabase(holed);
-  for (let n = 0; n < 20; n++) {
-    other.apply([{ source: 'a', type: 't' }], CREATED_AT_MS);
-    await other.flush();
+describe.each(['forward', 'reverse'] as const)('a scan of a damaged log going %s', (direction) => {
+  const damaged = memoryKv();
+  const other = new KnownDatabase(damaged);
+  const { keys } = new DatabaseReader(other.source);
+
+  beforeAll(() => other.fill(20, () => [{ source: 'a', type: 't' }]));
+
+  async function scanFrom(start: number): Promise<number> {
+    let count = 0;
+    const scan = { at: 20, direction, start, pace: pulled(1) };
+    for await (const slice of scanLogBatches(other.source, scan)) count += slice.length;
+    return count;
   }
-  const batch = holed.batch();
-  batch.del(new DatabaseReader(other.source).keys.page(page));
-  await holed.write(batch);
-  const scan = async (): Promise<void> => {
-    for await (const slices of scanLogBatches(other.source, { at: 20, direction }))
-      expect(slices.length).toBeGreaterThan(0);
-  };
-  await expect(scan()).rejects.toMatchObject({ code: 'internal', details: { reason: 'UnexpectedRow' } });
+
+  it('fails at a record whose position is missing, or leads to another record', async () => {
+    const [position, next] = [damaged.get(keys.position(7)), damaged.get(keys.position(8))];
+    if (position === undefined || next === undefined) throw new Error('Each revision has a position');
+    for (const wrong of [undefined, next]) {
+      const batch = damaged.batch();
+      if (wrong === undefined) batch.del(keys.position(7));
+      else batch.put(keys.position(7), wrong);
+      await damaged.write(batch);
+      await expect(scanFrom(0)).rejects.toMatchObject({ code: 'internal', details: { reason: 'UnexpectedRow' } });
+    }
+    const batch = damaged.batch();
+    batch.put(keys.position(7), position);
+    await damaged.write(batch);
+    expect(await scanFrom(0)).toBe(20);
+  });
+
+  it('fails at the end of a history that is too short', async () => {
+    await damaged.cutHistory(other.source.group, new DatabaseReader(other.source).start(15));
+    await expect(scanFrom(0)).rejects.toSatisfy(isFaultOfRow);
+  });
 });

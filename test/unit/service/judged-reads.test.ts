@@ -6,6 +6,7 @@ import {
   DatabaseError,
   type ReplicaId,
   replicaOf,
+  type Sha256,
   toDatabaseId,
   toGroupId,
   toNodeId,
@@ -21,9 +22,7 @@ const MISSING = new DatabaseError('internal', 'The row is missing', { details: {
 const BROKEN = new BrokenInvariant('A database is read at a revision it has applied');
 const NOT_HERE = new DatabaseError('not_leader', 'nodes 2, 3 do', { details: { reason: 'NotReplica' } });
 const GONE = new DatabaseError('not_found', 'There is no such group');
-const DIGESTS = { sha256: () => new Uint8Array(32), crc32: () => 0 } as unknown as ConstructorParameters<
-  typeof Reads
->[1];
+const sha256: Sha256 = () => new Uint8Array(32);
 
 function bound(...replicas: readonly ReplicaId[]): Binding {
   const databaseId = toDatabaseId('0193a1b2-c3d4-7e5f-8a9b-100000000000');
@@ -48,7 +47,7 @@ async function judged({ binding, latest }: Now, met: Error): Promise<unknown> {
     confirmedLatest: () => (latest === undefined ? Promise.resolve(toRevision(3)) : Promise.reject(latest)),
     absence: () => (holds ? undefined : NOT_HERE),
   };
-  const reads = new Reads(node as Node, DIGESTS);
+  const reads = new Reads(node as Node, sha256);
   return reads.read(bound(COPY, ELSEWHERE), () => Promise.reject(met)).catch((failure: unknown) => failure);
 }
 

@@ -12,7 +12,7 @@ it('a database is refused when its size reaches its quota, its own or the common
   const [shop, large, small] = [toGroupId(1), toGroupId(2), toGroupId(3)];
   const write = async (group: GroupId, bytes: number): Promise<void> => {
     const batch = kv.batch();
-    batch.put(new RowKeys(group).page(1), new Uint8Array(bytes));
+    batch.put(new RowKeys(group).position(1), new Uint8Array(bytes));
     await kv.write(batch);
   };
   for (const [group, bytes] of [

@@ -5,7 +5,7 @@ import { CATALOG_GROUP, type NodeId, toNodeId } from '#base';
 import { LIMITS } from '#cluster';
 import { DatabaseReader } from '#database';
 import { PeerClocks } from '../../../../src/cluster/group/peer-clocks.ts';
-import { nativeCrc32, nativeSha256 } from '../../../../src/cluster/native.ts';
+import { nativeSha256 } from '../../../../src/cluster/native.ts';
 import type { ClockItem } from '../../../../src/cluster/peer/forward.ts';
 import { joinedWorld } from '../../../support/cluster/kept-world.ts';
 import { reasonOf } from '../../../support/cluster/outcomes.ts';
@@ -136,7 +136,7 @@ describe('the clock of a node', () => {
 });
 
 function recordedMs({ kv }: WorldNode, group: Parameters<WorldNode['leads']>[0]): number {
-  return new DatabaseReader({ kv, group, crc32: nativeCrc32, sha256: nativeSha256 }).applied()?.recordedTimeMs ?? 0;
+  return new DatabaseReader({ kv, group, sha256: nativeSha256 }).applied()?.recordedTimeMs ?? 0;
 }
 
 describe('a leader whose clock is set years ahead (C41)', () => {

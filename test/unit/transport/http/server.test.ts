@@ -111,11 +111,11 @@ it('a failure of the node is answered with 500 INTERNAL only, is logged, and is 
 });
 
 async function damage({ core }: World): Promise<void> {
-  const rows = core.kv.range(new RowKeys(toGroupId(1)).pages(0, Number.MAX_SAFE_INTEGER));
+  const rows = core.kv.range(new RowKeys(toGroupId(1)).positions(0, Number.MAX_SAFE_INTEGER));
   const batch = core.kv.batch();
-  const pages = await rows.next(1_000);
-  assert(pages.length === 1, 'There is one page', pages.length);
-  for (const { key, value } of pages) {
+  const positions = await rows.next(1_000);
+  assert(positions.length === 1, 'There is one record', positions.length);
+  for (const { key, value } of positions) {
     const flipped = Uint8Array.from(value, (byte, at) => (at === value.length - 3 ? byte ^ 1 : byte));
     batch.put(key, flipped);
   }

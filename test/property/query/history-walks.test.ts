@@ -1,12 +1,12 @@
-// Goal: a walk over pages that uses the heads gives the same result as one without them (Q1), and skips the pages in
-// between (Q4). Method: rare events far apart, against a naive filter; a counting reader.
+// Goal: a walk over the history that uses the heads gives the same result as one without them (Q1), and skips what is
+// in between (Q4). Method: rare events far apart, against a naive filter; a counting reader.
 import * as fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { DatabaseReader, type StoredEvent } from '#database';
 import { and, comparePositions, type Direction, NO_SUBJECT, or, type Selector, term } from '#model';
 import { pulled, queryEvents } from '#query';
 import { boundsOf } from '../../../src/query/bounds.ts';
-import { pageEvents } from '../../../src/query/page-events.ts';
+import { HistoryEvents } from '../../../src/query/history-events.ts';
 import { CountingReader } from '../../support/counting-reader.ts';
 import { type EventSketch, KnownDatabase, naiveAnswer } from '../../support/known-database.ts';
 import { memoryKv } from '../../support/memory-kv.ts';
@@ -37,7 +37,7 @@ interface Walk {
 
 async function walk({ direction, ...options }: Walk, at: number): Promise<readonly StoredEvent[]> {
   const bounds = boundsOf({ at, revisions: {}, direction });
-  const chunks = pageEvents(new DatabaseReader(database.source), { ...options, bounds, pace: pulled(1) });
+  const chunks = new HistoryEvents(new DatabaseReader(database.source), { ...options, bounds, pace: pulled(1) });
   const events: StoredEvent[] = [];
   for (let some = await chunks.next(Infinity); some !== undefined; some = await chunks.next(Infinity)) {
     events.push(...some);
@@ -47,15 +47,15 @@ async function walk({ direction, ...options }: Walk, at: number): Promise<readon
 
 async function shown(options: Omit<Walk, 'direction'>, at: number): Promise<readonly StoredEvent['position'][]> {
   const bounds = boundsOf({ at, revisions: {}, direction: 'forward' });
-  const chunks = pageEvents(new DatabaseReader(database.source), { ...options, bounds, pace: pulled(1) });
+  const chunks = new HistoryEvents(new DatabaseReader(database.source), { ...options, bounds, pace: pulled(1) });
   const places: StoredEvent['position'][] = [];
   const visit = async (): Promise<number | undefined> =>
-    chunks.visit?.(Infinity, ({ revision, index }) => places.push({ revision, index }));
+    chunks.visit(Infinity, ({ revision, index }) => places.push({ revision, index }));
   for (let count = await visit(); count !== undefined; count = await visit());
   return places;
 }
 
-it('a walk over the pages that skips gives every selected event (Q1)', async () => {
+it('a walk over the history that skips gives every selected event (Q1)', async () => {
   const directions = fc.constantFrom<Direction>('forward', 'reverse');
   const patience = fc.record({
     testsInVain: fc.constantFrom(0, 1, 10, 100),
@@ -80,7 +80,7 @@ it.each([
   ['a prefix and a type', and([term('by-subject-prefix', 's/'), term('by-type', 'u')])],
   ['nothing that there is', and([term('by-subject-prefix', 's/'), NO_SUBJECT])],
   ['one of two prefixes', or([term('by-subject-prefix', 's/'), term('by-type-prefix', 't')])],
-])('a walk over the pages that leaps reads less than half of the pages for %s (Q4)', async (_name, selector) => {
+])('a walk over the history that leaps reads less than half of it for %s (Q4)', async (_name, selector) => {
   for (const direction of ['forward', 'reverse'] as const) {
     counted.reset();
     await walk({ selector, direction, testsInVain: Infinity }, TRANSACTIONS);
@@ -117,8 +117,7 @@ describe('a query with more names than a walk handles at once, all of them far a
     const found: StoredEvent[] = [];
     for await (const slice of queryEvents(large.source, { at: LAST, query })) found.push(...slice);
     expect(found).toEqual(naiveAnswer(large.events, LAST, query));
-    // The heads twice, once for the plan and once for the seek, and the pages of some 16,384 of the 22,900 events in
-    // between.
+    // The heads twice, once for the plan and once for the seek, and some 16,384 of the 22,900 events in between.
     const [headBytes, eventBytes] = [160, 300];
     expect(reader.bytes).toBeLessThan(2 * NAMED * 50 * headBytes + 18_000 * eventBytes);
   });

@@ -1,11 +1,11 @@
 /**
- * Finds the names of the events up to a revision in their pages: a listing at an early revision of a large database
- * then costs the pages up to it, not the names that appeared later. (Q4)
+ * Finds the names of the events up to a revision in the history itself: a listing at an early revision of a large
+ * database then costs the history up to it, not the names that appeared later. (Q4)
  */
 import { assert, compareBytes, decodeUtf8, hasBytesAt } from '#base';
-import { type DatabaseReader, eventsOf, HEAD_KIND, type HeadKind, type StoredEvent } from '#database';
+import { type DatabaseReader, HEAD_KIND, type HeadKind } from '#database';
 import { type EventFacts, eventFacts } from '#model';
-import { PageScan } from './page-scan.ts';
+import { HistoryScan } from './history-scan.ts';
 import { pulled } from './slice-pace.ts';
 
 /** A name that an event has. */
@@ -15,7 +15,7 @@ export interface FoundName {
   readonly firstRevision: number;
 }
 
-export interface NamesInPagesOptions {
+export interface NamesInHistoryOptions {
   readonly kind: HeadKind;
   /** The last revision; the first is 1. */
   readonly at: number;
@@ -26,31 +26,29 @@ export interface NamesInPagesOptions {
   readonly max: number;
 }
 
-export class NamesInPages {
-  readonly #reader: DatabaseReader;
-  readonly #options: NamesInPagesOptions;
-  readonly #scan: PageScan;
-  /** Keyed on the text. The pages are walked upwards, so the first event found with a name is its first. */
+export class NamesInHistory {
+  readonly #options: NamesInHistoryOptions;
+  readonly #scan: HistoryScan;
+  /** Keyed on the text. The history is walked upwards, so the first event found with a name is its first. */
   readonly #found: Map<string, FoundName> = new Map();
   /** The largest name that can still be in the result, once the maximum was exceeded. */
   #last: Uint8Array | undefined;
 
-  constructor(reader: DatabaseReader, options: NamesInPagesOptions) {
-    this.#reader = reader;
+  constructor(reader: DatabaseReader, options: NamesInHistoryOptions) {
     this.#options = options;
-    this.#scan = new PageScan(reader, { direction: 'forward', first: 1, last: options.at, pace: pulled() });
+    this.#scan = new HistoryScan(reader, { direction: 'forward', first: 1, last: options.at, pace: pulled() });
   }
 
-  /** Reads the next pages. Returns false at the end. */
+  /** Reads the next slice. Returns false at the end. */
   async step(): Promise<boolean> {
-    const pages = await this.#scan.next();
-    if (pages === undefined) return false;
-    for (const page of pages) {
-      for (const transaction of this.#reader.transactions(page)) {
-        if (transaction.revision <= this.#options.at) for (const event of eventsOf(transaction)) this.#lookAt(event);
+    const transactions = await this.#scan.next();
+    for (const { revision, bytes, view } of transactions ?? []) {
+      const { eventStarts, eventEnds } = view.body;
+      for (const [index, from] of eventStarts.entries()) {
+        this.#lookAt(termOf(bytes, this.#options.kind, eventFacts(bytes, from, eventEnds[index] ?? from)), revision);
       }
     }
-    return true;
+    return transactions !== undefined;
   }
 
   /** The first names, in the order of their bytes; `overflowed` when there are more. */
@@ -60,16 +58,15 @@ export class NamesInPages {
     return { names: names.slice(0, this.#options.max), overflowed };
   }
 
-  #lookAt({ bytes, position: { revision } }: StoredEvent): void {
-    const { kind, prefix, after, max } = this.#options;
-    const term = termOf(bytes, kind, eventFacts(bytes, 0, bytes.length));
+  #lookAt(term: Uint8Array | undefined, firstRevision: number): void {
+    const { prefix, after, max } = this.#options;
     if (term === undefined || !hasBytesAt(term, 0, prefix)) return;
     if (after !== undefined && compareBytes(term, after) <= 0) return;
     if (this.#last !== undefined && compareBytes(term, this.#last) > 0) return;
     const name = decodeUtf8(term);
     assert(name !== undefined, 'A name is UTF-8', term);
     if (this.#found.has(name)) return;
-    this.#found.set(name, { term: term.slice(), firstRevision: revision });
+    this.#found.set(name, { term: term.slice(), firstRevision });
     if (this.#found.size >= 2 * max) this.#cut();
   }
 

@@ -1,0 +1,125 @@
+/**
+ * The bytes of one history, for one reader.
+ *
+ * Nothing says how long an event or a record is before its first bytes are read, so a read asks for a guess, uses what
+ * comes along, and asks again for the few that are longer.
+ */
+import type { GroupId } from '#base';
+import { type HistoryRange, type HistoryReader, type KvReader, ReadMemory } from '#kv';
+
+/** What is read at a place at first. */
+const GUESS_BYTES = 1024;
+/** Places that are closer are read as one range: so many bytes cost less than another read. */
+const GAP_BYTES = 4096;
+const NO_BYTES: Uint8Array = new Uint8Array(0);
+
+/** Something to read, of which at least `least` bytes are there. */
+interface Wanted {
+  readonly position: number;
+  readonly least: number;
+}
+
+export class HistoryBytes {
+  readonly #history: HistoryReader;
+  readonly #group: GroupId;
+  /** Absent where what was read stays valid. */
+  readonly #memory: ReadMemory | undefined;
+  /** The history is known to reach to here: it may be longer. */
+  #end = 0;
+  /** The bytes read last, and their position: what follows is often among them. */
+  #last: Uint8Array = NO_BYTES;
+  #lastAt = 0;
+
+  constructor({ kv, group, lends }: { readonly kv: KvReader; readonly group: GroupId; readonly lends: boolean }) {
+    this.#history = kv.history;
+    this.#group = group;
+    this.#memory = lends ? new ReadMemory() : undefined;
+  }
+
+  /** Notes that the history reaches at least to the position. */
+  noteEnd(position: number): void {
+    this.#end = Math.max(this.#end, position);
+  }
+
+  /** Nothing that was read is used any more. */
+  release(): void {
+    if (this.#memory === undefined) return;
+    this.#memory.reset();
+    this.#last = NO_BYTES;
+  }
+
+  /** The bytes from `position` on, `least` of them or more: on this thread. */
+  at(position: number, least: number): Uint8Array {
+    const skip = position - this.#lastAt;
+    if (skip < 0 || skip + least > this.#last.length) {
+      this.#last = this.#history.read(this.#group, this.#rangeOf({ position, least }), this.#memory);
+      this.#lastAt = position;
+      return this.#last;
+    }
+    return this.#last.subarray(skip);
+  }
+
+  /** The bytes of the range, and those that come along. */
+  range(range: HistoryRange): Uint8Array | Promise<Uint8Array> {
+    const read = this.#history.readAll(this.#group, [range], this.#memory);
+    return read instanceof Promise ? read.then(firstOf) : firstOf(read);
+  }
+
+  /**
+   * Reads at all places at once. `take` gets the bytes from each place on and returns 0, or how many bytes it needs
+   * when there were fewer: then it gets those.
+   */
+  gather(wanted: readonly Wanted[], take: (place: number, bytes: Uint8Array) => number): void | Promise<void> {
+    const places = wanted.map((_, place) => place).sort((a, b) => positionIn(wanted, a) - positionIn(wanted, b));
+    this.noteEnd(positionIn(wanted, places.at(-1) ?? 0));
+    return this.#gather(wanted, places, take);
+  }
+
+  /** `places` are those of `wanted` that are left, in order of position. */
+  #gather(
+    wanted: readonly Wanted[],
+    places: readonly number[],
+    take: (place: number, bytes: Uint8Array) => number,
+  ): void | Promise<void> {
+    const ranges = joined(places.flatMap((place) => wanted[place] ?? []).map((each) => this.#rangeOf(each)));
+    const read = this.#history.readAll(this.#group, ranges, this.#memory);
+    const takeAll = (all: readonly Uint8Array[]): void | Promise<void> => {
+      const again = [...wanted];
+      const left: number[] = [];
+      let at = 0;
+      for (const place of places) {
+        const position = positionIn(wanted, place);
+        while (position >= (ranges[at]?.to ?? Number.POSITIVE_INFINITY)) at++;
+        const least = take(place, (all[at] ?? NO_BYTES).subarray(position - (ranges[at]?.from ?? 0)));
+        if (least === 0) continue;
+        again[place] = { position, least };
+        left.push(place);
+      }
+      return left.length > 0 ? this.#gather(again, left, take) : undefined;
+    };
+    return read instanceof Promise ? read.then(takeAll) : takeAll(read);
+  }
+
+  #rangeOf({ position, least }: Wanted): HistoryRange {
+    return { from: position, to: Math.max(position + least, Math.min(position + GUESS_BYTES, this.#end)) };
+  }
+}
+
+/** Ranges in order of their starts, neighbours joined. */
+function joined(ranges: readonly HistoryRange[]): readonly HistoryRange[] {
+  const all: { from: number; to: number }[] = [];
+  for (const { from, to } of ranges) {
+    const last = all.at(-1);
+    if (last !== undefined && from - last.to < GAP_BYTES) last.to = Math.max(last.to, to);
+    else all.push({ from, to });
+  }
+  return all;
+}
+
+function positionIn(wanted: readonly Wanted[], place: number): number {
+  return wanted[place]?.position ?? 0;
+}
+
+function firstOf([first = NO_BYTES]: readonly Uint8Array[]): Uint8Array {
+  return first;
+}

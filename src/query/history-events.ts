@@ -1,0 +1,97 @@
+/**
+ * The events of the history itself in a direction, slice by slice. (Q6)
+ *
+ * When many tested events in a row are not selected, the walk finds the next match from the heads and skips to it: it
+ * reads the transactions between selected events only while that is cheaper. (Q4)
+ */
+import type { DatabaseReader, StoredEvent, StoredTransaction } from '#database';
+import type { Selector } from '#model';
+import type { Bounds } from './bounds.ts';
+import type { EventChunks } from './event-chunks.ts';
+import { type PassingTest, passingTestOf } from './event-test.ts';
+import { HistoryScan } from './history-scan.ts';
+import { nextMatch } from './next-match.ts';
+import { type EventVisitor, PassingEvent } from './passing-event.ts';
+import { rankOf } from './rank.ts';
+import type { SlicePace } from './slice-pace.ts';
+
+export interface HistoryEventsOptions {
+  readonly selector: Selector;
+  readonly bounds: Bounds;
+  readonly pace: SlicePace;
+  /** Tested events without a match before the heads are read. Default TESTS_IN_VAIN_MIN. */
+  readonly testsInVain?: number;
+  /** Maximum number of heads to read the first time. Default HEADS_MIN. */
+  readonly headsMin?: number;
+}
+
+const TESTS_IN_VAIN_MIN = 16_384;
+/** Tests of an event that cost as much as reading a head. */
+const TESTS_PER_HEAD = 4;
+/** Maximum number of heads to read at once; later it grows with the cost of the tests without a match. */
+const HEADS_MIN = 4096;
+
+export class HistoryEvents implements EventChunks {
+  readonly #reader: DatabaseReader;
+  readonly #options: HistoryEventsOptions;
+  readonly #scan: HistoryScan;
+  readonly #test: PassingTest | undefined;
+  readonly #event: PassingEvent = new PassingEvent();
+  #testsInVain = 0;
+  /** Number of tests without a match after which the heads are read. */
+  #patience: number;
+
+  constructor(reader: DatabaseReader, options: HistoryEventsOptions) {
+    this.#reader = reader;
+    this.#options = options;
+    this.#scan = new HistoryScan(reader, { ...options.bounds, pace: options.pace });
+    this.#test = passingTestOf(options.selector);
+    this.#patience = options.testsInVain ?? TESTS_IN_VAIN_MIN;
+  }
+
+  async next(left: number): Promise<readonly StoredEvent[] | undefined> {
+    const events: StoredEvent[] = [];
+    const count = await this.visit(left, (event) => events.push(event.toStored()));
+    return count === undefined ? undefined : events;
+  }
+
+  async visit(left: number, visitor: EventVisitor): Promise<number | undefined> {
+    if (this.#testsInVain >= this.#patience && !(await this.#leap())) return undefined;
+    const transactions = await this.#scan.next();
+    if (transactions === undefined) return undefined;
+    let count = 0;
+    for (const transaction of transactions) count += this.#visitEach(transaction, left - count, visitor);
+    return count;
+  }
+
+  #visitEach(transaction: StoredTransaction, left: number, visitor: EventVisitor): number {
+    const { direction, ranks } = this.#options.bounds;
+    const { revision, eventCount } = transaction;
+    const [event, test] = [this.#event, this.#test];
+    let selected = 0;
+    for (let n = 0; n < eventCount && selected < left; n++) {
+      const index = direction === 'forward' ? n : eventCount - 1 - n;
+      if (rankOf(revision, index, direction) < ranks.first) continue;
+      event.inTransaction(transaction, index);
+      if (test !== undefined && !test(event)) continue;
+      visitor(event);
+      selected++;
+    }
+    this.#testsInVain = selected > 0 ? 0 : this.#testsInVain + eventCount;
+    return selected;
+  }
+
+  /** Skips to the next possible match. Returns false when there is none. */
+  async #leap(): Promise<boolean> {
+    const { selector, bounds, testsInVain = TESTS_IN_VAIN_MIN, headsMin = HEADS_MIN } = this.#options;
+    const { first, last } = this.#scan.rest;
+    if (first > last) return false;
+    const headsMax = Math.max(headsMin, this.#patience / TESTS_PER_HEAD);
+    const rest = { ...bounds, first, last };
+    const { revision, headCount } = await nextMatch(this.#reader, { selector, bounds: rest, headsMax });
+    this.#testsInVain = 0;
+    this.#patience = Math.max(testsInVain, 2 * headCount * TESTS_PER_HEAD);
+    if (revision !== undefined) this.#scan.skipTo(revision);
+    return revision !== undefined;
+  }
+}
