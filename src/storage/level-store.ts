@@ -27,6 +27,7 @@ import {
 import { patientlyAwait } from './descriptors.ts';
 import { type LevelStats, readLevelStats } from './level-stats.ts';
 import { Histories, historiesIn, type TailRows } from './segments/histories.ts';
+import { groupOfTail, TAILS } from './segments/synced-tail.ts';
 
 /** Sizes of the one LevelDB behind all handles of a directory: the first handle decides. Measured in DESIGN.md. */
 export interface LevelStoreOptions {
@@ -57,6 +58,8 @@ export interface LevelStore extends KvStore {
    * write with `sync: true`, and only then forget what those writes could be repeated from.
    */
   checkpointFiles(): Promise<void>;
+  /** Reads all that was synced of every history. @throws HistoryFault for the first damaged bytes. */
+  verifyHistories(): Promise<void>;
   /** Of the one LevelDB behind all handles of the directory. Levels without anything are left out. */
   levels(): readonly LevelStats[];
 }
@@ -93,6 +96,7 @@ const ROWS_LEFT_BYTES_MAX_OF_ALL = 4 * MEBIBYTE;
 /** What is less is not worth counting. */
 const ROWS_LEFT_BYTES_MIN = 1024;
 const NO_BYTES: Uint8Array = new Uint8Array(0);
+const TAILS_AT_ONCE = 1000;
 const STATS = 'leveldb.stats';
 /** LevelDB's write-ahead logs, such as 000123.log; not its diary, which is called LOG. */
 const LOG_FILE = /^\d+\.log$/;
@@ -265,6 +269,17 @@ class LevelKv implements LevelStore {
       for (const name of names.filter((each) => LOG_FILE.test(each))) await syncLogFile(join(this.#directory, name));
       await syncFile(this.#directory);
     });
+  }
+
+  async verifyHistories(): Promise<void> {
+    const range = this.range({ ...TAILS, values: false });
+    try {
+      for (let rows = await range.next(TAILS_AT_ONCE); rows.length > 0; rows = await range.next(TAILS_AT_ONCE)) {
+        for (const { key } of rows) await this.#histories.verify(groupOfTail(key));
+      }
+    } finally {
+      await range.close();
+    }
   }
 
   levels(): readonly LevelStats[] {

@@ -3,7 +3,7 @@
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type GroupId, toGroupId } from '#base';
-import { HistoryDamage, type HistoryReader, type KvStore, ReadMemory } from '#kv';
+import { HistoryFault, type HistoryReader, type KvStore, ReadMemory } from '#kv';
 import { bytesAt, recordsAt } from './history-records.ts';
 import type { KvUnderTest } from './kv-conformance.ts';
 
@@ -75,11 +75,11 @@ export function historyConformance(name: string, open: () => Promise<KvUnderTest
     });
 
     it('fails when the history ends before the range does', async () => {
-      expect(() => history.read(ONE, { from: 0, to: 1 })).toThrow(HistoryDamage);
+      expect(() => history.read(ONE, { from: 0, to: 1 })).toThrow(HistoryFault);
       await append(store, ONE, recordsAt({ position: 0, lengths: [100] }));
-      expect(() => history.read(ONE, { from: 0, to: 101 })).toThrow(HistoryDamage);
-      expect(() => history.read(ONE, { from: 200_000, to: 200_001 })).toThrow(HistoryDamage);
-      await expect(async () => history.readAll(ONE, [{ from: 0, to: 101 }])).rejects.toThrow(HistoryDamage);
+      expect(() => history.read(ONE, { from: 0, to: 101 })).toThrow(HistoryFault);
+      expect(() => history.read(ONE, { from: 200_000, to: 200_001 })).toThrow(HistoryFault);
+      await expect(async () => history.readAll(ONE, [{ from: 0, to: 101 }])).rejects.toThrow(HistoryFault);
     });
 
     it('keeps what is before a cut, and takes other records after it', async () => {
@@ -90,7 +90,7 @@ export function historyConformance(name: string, open: () => Promise<KvUnderTest
         expect(await store.cutHistory(ONE, position)).toBe(position);
         expect(await store.cutHistory(ONE, position)).toBe(position);
         expectBytes(history.read(ONE, { from: 0, to: position }), { from: 0, to: position });
-        expect(() => history.read(ONE, { from: 0, to: position + 1 })).toThrow(HistoryDamage);
+        expect(() => history.read(ONE, { from: 0, to: position + 1 })).toThrow(HistoryFault);
         const segment = position <= 10_000 ? 0 : 10_000;
         await append(store, ONE, {
           ...recordsAt({ position, segment, lengths: [20_000] }),
@@ -116,7 +116,7 @@ export function historyConformance(name: string, open: () => Promise<KvUnderTest
       history.read(ONE, { from: 0, to: 10_000 });
       await store.cutHistory(ONE, 0);
       expect(await store.historySize(ONE)).toBe(0);
-      expect(() => history.read(ONE, { from: 0, to: 1 })).toThrow(HistoryDamage);
+      expect(() => history.read(ONE, { from: 0, to: 1 })).toThrow(HistoryFault);
       await append(store, ONE, { ...recordsAt({ position: 0, lengths: [9_000] }), bytes: new Uint8Array(9_000) });
       expect(history.read(ONE, { from: 0, to: 9_000 }).subarray(0, 9_000)).toEqual(new Uint8Array(9_000));
     });
@@ -127,7 +127,7 @@ export function historyConformance(name: string, open: () => Promise<KvUnderTest
       await store.copyHistory(ONE, OTHER);
       expectBytes(history.read(OTHER, { from: 0, to: 20_100 }), { from: 0, to: 20_100 });
       await append(store, ONE, recordsAt({ position: 20_100, segment: 20_000, lengths: [50] }));
-      expect(() => history.read(OTHER, { from: 0, to: 20_101 })).toThrow(HistoryDamage);
+      expect(() => history.read(OTHER, { from: 0, to: 20_101 })).toThrow(HistoryFault);
       // A cut into a segment that both may share.
       await store.cutHistory(OTHER, 15_000);
       await append(store, OTHER, { position: 15_000, bytes: new Uint8Array(9_000), segments: [] });

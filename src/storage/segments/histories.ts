@@ -2,9 +2,12 @@
  * The histories of a store: segment files, and a row of the store for each history that says how far it was synced.
  */
 import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { GroupId } from '#base';
-import type { HistoryAppend, HistoryReader } from '#kv';
+import { type HistoryAppend, HistoryFault, type HistoryReader, ReadMemory } from '#kv';
+import { startOfSyncedBlock } from './segment-cut.ts';
 import { nodeSegmentDisk, type SegmentDisk } from './segment-disk.ts';
+import { groupName } from './segment-format.ts';
 import { SegmentReader, type SegmentReaderOptions } from './segment-reader.ts';
 import { SegmentWriter } from './segment-writer.ts';
 import { decodeTail, encodeTail, type SyncedTail, tailKey } from './synced-tail.ts';
@@ -25,6 +28,8 @@ export interface HistoriesOptions extends SegmentReaderOptions {
 }
 
 const HISTORIES = 'histories';
+/** Read at a time when all of a history is verified. */
+const VERIFIED_BYTES = 2 ** 20;
 
 /** Directory of the histories of a store. */
 export function historiesIn(storeDirectory: string): string {
@@ -32,15 +37,18 @@ export function historiesIn(storeDirectory: string): string {
 }
 
 export class Histories {
+  readonly #directory: string;
+  readonly #disk: SegmentDisk;
   readonly #reader: SegmentReader;
   readonly #writer: SegmentWriter;
   readonly #rows: TailRows;
   #turn: Promise<unknown> = Promise.resolve();
 
   constructor({ directory, rows, ...options }: HistoriesOptions) {
-    const disk: SegmentDisk = options.disk ?? nodeSegmentDisk;
+    this.#directory = directory;
+    this.#disk = options.disk ?? nodeSegmentDisk;
     this.#reader = new SegmentReader(directory, options);
-    this.#writer = new SegmentWriter(directory, disk);
+    this.#writer = new SegmentWriter(directory, this.#disk);
     this.#rows = rows;
   }
 
@@ -75,6 +83,25 @@ export class Histories {
       await this.#cut(to, 0);
       await this.#writer.copy(from, to);
     });
+  }
+
+  /**
+   * Reads all of a history that was synced.
+   * @throws HistoryFault for the first bytes that are damaged
+   */
+  async verify(group: GroupId): Promise<void> {
+    const synced = decodeTail(group, this.#rows.get(tailKey(group)));
+    if (synced.end === 0) return;
+    const directory = `${this.#directory}/${groupName(group)}`;
+    const end = await startOfSyncedBlock({ disk: this.#disk, directory }, synced);
+    const text = 'the last synced block is not what was written';
+    if (end === undefined) throw new HistoryFault(group, { from: 0, to: synced.end }, { isMissing: false, text });
+    const memory = new ReadMemory();
+    for (let from = 0; from < end; from += VERIFIED_BYTES) {
+      await this.#reader.readAll(group, [{ from, to: Math.min(from + VERIFIED_BYTES, end) }], memory);
+      memory.reset();
+      await nextTurn();
+    }
   }
 
   size(group: GroupId): Promise<number> {

@@ -19,10 +19,13 @@ import {
 } from './segment-format.ts';
 import type { SyncedTail } from './synced-tail.ts';
 
-export interface CutPorts {
+export interface SegmentPlace {
   readonly disk: SegmentDisk;
   /** Of the history, in that of all histories. */
   readonly directory: string;
+}
+
+export interface CutPorts extends SegmentPlace {
   readonly parent: string;
   readonly remove: (path: string) => Promise<void>;
 }
@@ -51,9 +54,11 @@ export async function cutHistory(
     position <= synced.end ||
     ((await isWholeAt(ports, bases, synced.end)) && (await isWholeAt(ports, bases, position)));
   const end = isWhole ? position : synced.end;
+  const last = endBlock(ports.directory, bases, end);
+  // A synced segment is lost: a read reports it.
+  if (last === undefined && end > 0) return { end: 0, crc: undefined };
   const removed = bases.filter((base) => base >= end);
   for (const base of removed.toReversed()) await ports.remove(`${ports.directory}/${segmentName(base)}`);
-  const last = endBlock(ports.directory, bases, end);
   if (last === undefined) {
     if (bases.length > 0) await ports.disk.removeDirectory(ports.directory);
     if (bases.length > 0) await ports.disk.syncDirectory(ports.parent);
@@ -70,6 +75,15 @@ function endBlock(directory: string, bases: readonly number[], position: number)
   const block = blockAt(position - 1, base);
   const start = blockStart(block, base);
   return { path: `${directory}/${segmentName(base)}`, base, block, start, wanted: position - start };
+}
+
+/** First position of the last block of what was synced; undefined when the data in that block are other ones. */
+export async function startOfSyncedBlock(place: SegmentPlace, synced: SyncedTail): Promise<number | undefined> {
+  const last = endBlock(place.directory, segmentBases(await place.disk.listLater(place.directory)), synced.end);
+  const bytes = last && (await readBlock(place.disk, last));
+  if (last === undefined || bytes === undefined) return undefined;
+  const isWhole = (usedInBlock(bytes, 0) ?? 0) >= last.wanted || isSyncedIn(bytes, last.start, synced);
+  return isWhole ? last.start : undefined;
 }
 
 async function isWholeAt(ports: CutPorts, bases: readonly number[], position: number): Promise<boolean> {

@@ -2,8 +2,8 @@
  * How far a history was synced, with the checksum of the data of its last block up to there: a row of the store for
  * each history (docs/formats/segments.md). With it a torn last block can be told from a damaged one.
  */
-import { DatabaseError, type GroupId, toHex } from '#base';
-import { KeyWriter } from '#kv';
+import { DatabaseError, type GroupId, toGroupId, toHex } from '#base';
+import { KeyWriter, prefixEnd, readU32 } from '#kv';
 import { checksum } from '../checksum.ts';
 import { readU64, viewOf, writeU64 } from '../little-endian.ts';
 
@@ -25,6 +25,16 @@ export const NOTHING_SYNCED: SyncedTail = { end: 0, crc: 0 };
 
 export function tailKey(group: GroupId): Uint8Array {
   return new KeyWriter().u8(PREFIX).u32(group).key();
+}
+
+/** All of these rows. */
+export const TAILS: { readonly gte: Uint8Array; readonly lt: Uint8Array } = {
+  gte: Uint8Array.of(PREFIX),
+  lt: prefixEnd(Uint8Array.of(PREFIX)),
+};
+
+export function groupOfTail(key: Uint8Array): GroupId {
+  return toGroupId(readU32(key, 1));
 }
 
 export function encodeTail({ end, crc }: SyncedTail): Uint8Array {

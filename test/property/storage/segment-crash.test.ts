@@ -3,7 +3,7 @@
 // or to a later one, as after rows that survived; appends go on, and the power fails once more.
 import { expect, it } from 'vitest';
 import { type GroupId, toGroupId } from '#base';
-import { HistoryDamage } from '#kv';
+import { HistoryFault } from '#kv';
 import { bytesAt, recordsAt } from '../../support/history-records.ts';
 import type { MemorySegmentDisk, SegmentSurvival } from '../../support/memory-segment-disk.ts';
 import { SegmentHistories } from '../../support/segment-histories.ts';
@@ -119,7 +119,7 @@ async function recover(kept: SegmentHistories, { ends, synced, segments }: Known
     if (found !== undefined) expect(Buffer.compare(found, bytesAt(durable, end - durable))).toBe(0);
     expect(await kept.cut(group, durable)).toBe(durable);
     expect(Buffer.compare(history.read(group, { from: 0, to: durable }), bytesAt(0, durable))).toBe(0);
-    expect(() => history.read(group, { from: durable, to: durable + 1 })).toThrow(HistoryDamage);
+    expect(() => history.read(group, { from: durable, to: durable + 1 })).toThrow(HistoryFault);
     next.ends.set(group, durable);
     const segment = (segments.get(group) ?? 0) < durable ? segments.get(group) : lastSegment(disk, group);
     if (durable > 0) next.segments.set(group, segment ?? 0);
@@ -143,7 +143,7 @@ function readOrFault(read: () => Uint8Array): Uint8Array | undefined {
   try {
     return read();
   } catch (failure) {
-    expect(failure).toBeInstanceOf(HistoryDamage);
+    expect(failure).toBeInstanceOf(HistoryFault);
     return undefined;
   }
 }

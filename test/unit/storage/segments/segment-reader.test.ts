@@ -2,7 +2,7 @@
 // leaves the thread where the disk is slow. Method: every byte and every cut of a small segment; a simulated disk.
 import { describe, expect, it } from 'vitest';
 import { toGroupId } from '#base';
-import { HistoryDamage } from '#kv';
+import { HistoryFault } from '#kv';
 import { SegmentReader } from '../../../../src/storage/segments/segment-reader.ts';
 import { SegmentWriter } from '../../../../src/storage/segments/segment-writer.ts';
 import { bytesAt, recordsAt } from '../../../support/history-records.ts';
@@ -29,7 +29,7 @@ describe('damage of a segment', () => {
     expect(bytes).toHaveLength(2 * 4_096);
     for (let at = 0; at < bytes.length; at++) {
       bytes[at] = (bytes[at] ?? 0) ^ (1 << (at & 7));
-      expect(() => readWith(disk, 0, 50), `byte ${at}`).toThrow(HistoryDamage);
+      expect(() => readWith(disk, 0, 50), `byte ${at}`).toThrow(HistoryFault);
       bytes[at] = (bytes[at] ?? 0) ^ (1 << (at & 7));
     }
     expect(readWith(disk, 0, 50)).toEqual(bytesAt(0, 50));
@@ -39,7 +39,7 @@ describe('damage of a segment', () => {
     const { disk } = await withRecords([50]);
     for (let size = 2 * 4_096 - 1; size >= 0; size--) {
       disk.resize(FILE, size);
-      expect(() => readWith(disk, 0, 50), `cut to ${size}`).toThrow(HistoryDamage);
+      expect(() => readWith(disk, 0, 50), `cut to ${size}`).toThrow(HistoryFault);
     }
   });
 
