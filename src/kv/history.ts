@@ -9,7 +9,7 @@
  * A history is kept in segments, which are cut between two records. Where they are cut follows from the log alone, so
  * the segments of all replicas of a group are equal (docs/formats/segments.md).
  */
-import { type GroupId, NO_BYTES } from '#base';
+import { DatabaseError, type GroupId, NO_BYTES } from '#base';
 
 /** The first place of a segment, and what was true there: a segment can be verified without those before it. */
 export interface SegmentStart {
@@ -40,7 +40,7 @@ export interface HistoryReader {
   /**
    * At least the bytes of the range, and those behind it that were read along: `length` is `to - from` or more. The
    * bytes never change; with `memory` they are valid until it is reset. Reads the disk on this thread.
-   * @throws HistoryDamage when a checksum fails, or when the history ends before `to`
+   * @throws HistoryFault when a checksum fails, or when the history ends before `to`
    */
   read(group: GroupId, range: HistoryRange, memory?: ReadMemory): Uint8Array;
   /** As `read` for each range, all at once: a promise unless they are in memory. It never waits for the disk. */
@@ -51,16 +51,18 @@ export interface HistoryReader {
   ): readonly Uint8Array[] | Promise<readonly Uint8Array[]>;
 }
 
-/** Bytes of a history that are not what was written, or not there. */
-export class HistoryDamage extends Error {
-  override readonly name = 'HistoryDamage';
-  readonly group: GroupId;
-  readonly range: HistoryRange;
-
-  constructor(group: GroupId, range: HistoryRange, fault: string) {
-    super(`The bytes ${range.from} to ${range.to} of the history of group ${group} cannot be read: ${fault}`);
-    this.group = group;
-    this.range = range;
+/**
+ * Bytes of a history that are not what was written, which is fatal to the node like a corrupt row; or that are not there,
+ * which is not: the database may have been deleted during the read.
+ */
+export class HistoryFault extends DatabaseError {
+  constructor(
+    group: GroupId,
+    { from, to }: HistoryRange,
+    fault: { readonly isMissing: boolean; readonly text: string },
+  ) {
+    const message = `The bytes ${from} to ${to} of the history of group ${group} cannot be read: ${fault.text}`;
+    super('internal', message, { details: { reason: fault.isMissing ? 'UnexpectedRow' : 'CorruptRecord' } });
   }
 }
 
