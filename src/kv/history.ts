@@ -43,7 +43,10 @@ export interface HistoryReader {
    * @throws HistoryFault when a checksum fails, or when the history ends before `to`
    */
   read(group: GroupId, range: HistoryRange, memory?: ReadMemory): Uint8Array;
-  /** As `read` for each range, all at once: a promise unless they are in memory. It never waits for the disk. */
+  /**
+   * As `read` for each range, all at once: a promise unless they are in memory. It never waits for the disk. When the
+   * promise is settled, nothing is written into `memory` any more.
+   */
   readAll(
     group: GroupId,
     ranges: readonly HistoryRange[],
@@ -67,7 +70,7 @@ export class HistoryFault extends DatabaseError {
 }
 
 const CHUNK_BYTES = 32 * 1024;
-/** At most 4 MiB, of the readers of one thread together. */
+/** At most 4 MiB for the readers of one thread. */
 const SPARES_MAX = 128;
 const spares: Uint8Array[] = [];
 

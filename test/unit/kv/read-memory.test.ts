@@ -14,7 +14,7 @@ it('memory that one reader has taken is not changed by others', () => {
   const bytes = fc.oneof(fc.nat(200), fc.integer({ min: 4_000, max: 33_000 }), fc.constantFrom(32 * 1024, 100_000));
   const step = fc.record({ who: fc.nat(2), bytes, releases: fc.boolean() });
   fc.assert(
-    fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+    fc.property(fc.array(step, { maxLength: 60, size: 'max' }), (steps) => {
       const memories = [0, 1, 2].map(() => ({ memory: new ReadMemory(), taken: new Array<Taken>() }));
       for (const [place, each] of steps.entries()) {
         const reader = memories[each.who];
