@@ -36,6 +36,12 @@ export interface AppliedMark {
   readonly logStart: LogIndex;
 }
 
+/** The same of a database in the store. */
+export interface StoredMark extends AppliedMark {
+  /** Position in its history behind the last applied transaction. */
+  readonly end: number;
+}
+
 export interface Machine {
   readonly applied: AppliedMark;
   /** Membership of the last applied entry that had one; part of the applied row (C9). */
@@ -101,7 +107,7 @@ export interface Machines {
   storedNodes(kv: KvReader): readonly RegisteredNode[];
   createDatabase(kv: KvReader, binding: Binding, founders: Membership): Machine;
   /** Position of a database, without opening it; undefined when the store has no such database. */
-  markOf(kv: KvReader, group: GroupId): AppliedMark | undefined;
+  markOf(kv: KvReader, group: GroupId): StoredMark | undefined;
   /** Undefined when the store has no such database. */
   openDatabase(kv: KvReader, group: GroupId): Machine | undefined;
   /** Returns whether the history between the durable mark and the applied row is complete. */

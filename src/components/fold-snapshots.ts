@@ -19,7 +19,7 @@
 import { compareInstants, INSTANT_SECONDS_MIN, type Instant, toHex } from '#base';
 import { DatabaseReader } from '#database';
 import { comparePositions, type EventQuery, type FoldOrder } from '#model';
-import { queryEvents, transactionAt } from '#query';
+import { databaseAtRevision, queryEvents } from '#query';
 import type { CacheFolder } from './cache-folder.ts';
 import type { LastEvent } from './event-batches.ts';
 import type { ViewRead } from './view-read.ts';
@@ -145,5 +145,5 @@ function justBefore({ seconds, nanos }: Instant): Instant | undefined {
 const CHAIN_DIGITS = 32;
 
 function chainAt({ source }: ViewRead, revision: number): string {
-  return toHex(transactionAt(source, revision).chainHash).slice(0, CHAIN_DIGITS);
+  return toHex(databaseAtRevision(source, revision).chainHash).slice(0, CHAIN_DIGITS);
 }

@@ -127,7 +127,7 @@ export class StateChanges {
   async execute(ask: ExecutionAsk): Promise<Execution> {
     const { basis, log } = ask;
     const newest = basis.kind === 'latest' ? newestOf(log, basis.revision) : await log.newest(basis.revision);
-    const recorded = recordedBy(ask, newest);
+    const recorded = await recordedBy(ask, newest);
     if (recorded !== undefined) return recorded;
     if (basis.kind === 'last-seen' && newest > basis.revision) return changedSince(basis.revision, newest);
     const known = basis.kind === 'last-seen' ? { ...ask, lastSeen: basis.revision } : ask;
@@ -150,7 +150,7 @@ export class StateChanges {
         if (busy === undefined) {
           const { outcome, guards } = await commit(ask, decision);
           if (outcome.kind === 'committed' || outcome.kind === 'replayed') {
-            const transaction = transactionAt(database.source, outcome.revision);
+            const transaction = await transactionAt(database.source, outcome.revision);
             return { kind: 'committed', transaction, isReplayed: outcome.kind === 'replayed', attempts };
           }
           if (!mayWait || attempts >= this.#settings.attemptsMax) return conflictOf(outcome, { at, attempts });
@@ -162,7 +162,7 @@ export class StateChanges {
           at = newestOf(log, at);
         }
         // A repeat of the command may have been committed first; it must not conflict with its own result.
-        const recorded = recordedBy(ask, at);
+        const recorded = await recordedBy(ask, at);
         if (recorded !== undefined) return recorded;
       }
     } finally {
@@ -266,8 +266,8 @@ async function commit(ask: ExecutionAsk, { at, events, guards }: Decided): Promi
 }
 
 /** The result recorded under the id of the command up to this revision. */
-function recordedBy({ database, transactionId }: ExecutionAsk, at: number): Execution | undefined {
-  const transaction = transactionById(database.source, at, transactionId);
+async function recordedBy({ database, transactionId }: ExecutionAsk, at: number): Promise<Execution | undefined> {
+  const transaction = await transactionById(database.source, at, transactionId);
   return transaction && { kind: 'committed', transaction, isReplayed: true, attempts: 0 };
 }
 

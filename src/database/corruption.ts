@@ -6,7 +6,6 @@
  * looked for, is a fault of the code that looked for it: it concerns that read alone, never the node.
  */
 import { ByteReader, type ByteWriter, crc32, DatabaseError, type GroupId, toHex } from '#base';
-import { HistoryDamage } from '#kv';
 
 const CRC_BYTES = 4;
 const CORRUPT_RECORD = 'CorruptRecord';
@@ -30,12 +29,12 @@ export function unexpectedRecord(group: GroupId, position: number, fault: string
   return new DatabaseError('internal', message, { details: { reason: UNEXPECTED_ROW } });
 }
 
-export function isCorruptRecord(error: unknown): error is Error {
-  return error instanceof HistoryDamage || (error instanceof DatabaseError && error.details.reason === CORRUPT_RECORD);
+export function isCorruptRecord(error: unknown): error is DatabaseError {
+  return error instanceof DatabaseError && error.details.reason === CORRUPT_RECORD;
 }
 
 /** Whether a row or a record is corrupt, missing or not what was looked for. */
-export function isFaultOfRow(error: unknown): error is Error {
+export function isFaultOfRow(error: unknown): error is DatabaseError {
   return isCorruptRecord(error) || (error instanceof DatabaseError && error.details.reason === UNEXPECTED_ROW);
 }
 

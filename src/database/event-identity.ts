@@ -18,21 +18,20 @@ export interface IdBytes {
   readonly to: number;
 }
 
+/** A row of ids does not say when the event was recorded, nor under which id: its transaction does. */
+const UNKNOWN = { seconds: 0, nanos: 0, recordedTimeMs: 0, hasStoredId: true };
+
 /** The event known by this id in this stream, at the revision or before; undefined when there is none. */
-export function findEvent(
+export async function findEvent(
   reader: DatabaseReader,
   wanted: { readonly stream: string; readonly id: string; readonly at: number },
   hash: KeyHash = new KeyHash(),
-): StoredEvent | undefined {
+): Promise<StoredEvent | undefined> {
   const bytes = encodeUtf8(wanted.id);
   const id = { stream: encodeUtf8(wanted.stream), bytes, from: 0, to: bytes.length };
-  hashOfId(hash, id);
-  for (const place of storedPlaces(reader, hash)) {
-    if (place.revision > wanted.at) continue;
-    const event = reader.eventIn(place);
-    if (isIdOf(id, event.bytes, event.storedId)) return event;
-  }
-  return undefined;
+  const places = storedPlaces(reader, hashOfId(hash, id)).filter(({ revision }) => revision <= wanted.at);
+  const events = await reader.eventsOf(places.map((place) => ({ ...place, ...UNKNOWN })));
+  return events.find((event) => isIdOf(id, event.bytes, event.storedId));
 }
 
 /** The places of all events whose id has this hash. */

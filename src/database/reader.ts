@@ -3,8 +3,8 @@
  *
  * A reader runs at a revision that it has chosen and the node has applied. It needs no snapshot (D7): rows and records
  * of that revision and below never change, and those above it are recognised and left out. Everything that it reads
- * has a checksum, which is verified. It throws `CorruptRecord` or `HistoryDamage` for what fails that, `UnexpectedRow`
- * for what is missing or not what was looked for; it never repairs and never writes.
+ * has a checksum, which is verified. It throws `CorruptRecord` for what fails that, `UnexpectedRow` for what is missing
+ * or not what was looked for; it never repairs and never writes.
  */
 import { ByteReader, type GroupId, type Sha256, toRevision } from '#base';
 import type { HistoryRange, KvReader } from '#kv';

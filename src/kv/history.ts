@@ -9,7 +9,7 @@
  * A history is kept in segments, which are cut between two records. Where they are cut follows from the log alone, so
  * the segments of all replicas of a group are equal (docs/formats/segments.md).
  */
-import type { GroupId } from '#base';
+import { DatabaseError, type GroupId, NO_BYTES } from '#base';
 
 /** The first place of a segment, and what was true there: a segment can be verified without those before it. */
 export interface SegmentStart {
@@ -40,10 +40,13 @@ export interface HistoryReader {
   /**
    * At least the bytes of the range, and those behind it that were read along: `length` is `to - from` or more. The
    * bytes never change; with `memory` they are valid until it is reset. Reads the disk on this thread.
-   * @throws HistoryDamage when a checksum fails, or when the history ends before `to`
+   * @throws HistoryFault when a checksum fails, or when the history ends before `to`
    */
   read(group: GroupId, range: HistoryRange, memory?: ReadMemory): Uint8Array;
-  /** As `read` for each range, all at once: a promise unless they are in memory. It never waits for the disk. */
+  /**
+   * As `read` for each range, all at once: a promise unless they are in memory. It never waits for the disk. When the
+   * promise is settled, nothing is written into `memory` any more.
+   */
   readAll(
     group: GroupId,
     ranges: readonly HistoryRange[],
@@ -51,44 +54,62 @@ export interface HistoryReader {
   ): readonly Uint8Array[] | Promise<readonly Uint8Array[]>;
 }
 
-/** Bytes of a history that are not what was written, or not there. */
-export class HistoryDamage extends Error {
-  override readonly name = 'HistoryDamage';
-  readonly group: GroupId;
-  readonly range: HistoryRange;
-
-  constructor(group: GroupId, range: HistoryRange, fault: string) {
-    super(`The bytes ${range.from} to ${range.to} of the history of group ${group} cannot be read: ${fault}`);
-    this.group = group;
-    this.range = range;
+/**
+ * Bytes of a history that are not what was written, which is fatal to the node like a corrupt row; or that are not there,
+ * which is not: the database may have been deleted during the read.
+ */
+export class HistoryFault extends DatabaseError {
+  constructor(
+    group: GroupId,
+    { from, to }: HistoryRange,
+    fault: { readonly isMissing: boolean; readonly text: string },
+  ) {
+    const message = `The bytes ${from} to ${to} of the history of group ${group} cannot be read: ${fault.text}`;
+    super('internal', message, { details: { reason: fault.isMissing ? 'UnexpectedRow' : 'CorruptRecord' } });
   }
 }
 
-const CHUNK_BYTES = 128 * 1024;
+const CHUNK_BYTES = 32 * 1024;
+/** At most 4 MiB for the readers of one thread. */
+const SPARES_MAX = 128;
+const spares: Uint8Array[] = [];
 
 /**
  * Memory for many reads that end together. Buffers of their own would be garbage that V8 counts, and collects its whole
  * heap for.
  */
 export class ReadMemory {
-  #chunk: Uint8Array = new Uint8Array(0);
-  #used = 0;
+  /** Those in use; the last one has room. */
+  readonly #chunks: Uint8Array[] = [];
+  #used = CHUNK_BYTES;
+  /** Memory of a read that is larger than a chunk: slices of one walk use it in turn. */
+  #large: Uint8Array = NO_BYTES;
+  #isLargeUsed = false;
 
   /** Bytes of any content, valid until `reset`. */
   take(byteLength: number): Uint8Array {
-    // What is larger than a chunk is not kept.
-    if (byteLength > CHUNK_BYTES) return new Uint8Array(byteLength);
-    if (this.#used + byteLength > this.#chunk.length) {
-      this.#chunk = new Uint8Array(CHUNK_BYTES);
+    if (byteLength > CHUNK_BYTES) return this.#takeLarge(byteLength);
+    if (this.#used + byteLength > CHUNK_BYTES) {
+      this.#chunks.push(spares.pop() ?? new Uint8Array(CHUNK_BYTES));
       this.#used = 0;
     }
     const from = this.#used;
     this.#used += byteLength;
-    return this.#chunk.subarray(from, this.#used);
+    return this.#chunks.at(-1)?.subarray(from, this.#used) ?? NO_BYTES;
   }
 
   /** Nothing that was taken is used any more. */
   reset(): void {
-    this.#used = 0;
+    spares.push(...this.#chunks.splice(0, SPARES_MAX - spares.length));
+    this.#chunks.length = 0;
+    this.#used = CHUNK_BYTES;
+    this.#isLargeUsed = false;
+  }
+
+  #takeLarge(byteLength: number): Uint8Array {
+    if (this.#isLargeUsed) return new Uint8Array(byteLength);
+    if (this.#large.length < byteLength) this.#large = new Uint8Array(byteLength);
+    this.#isLargeUsed = true;
+    return this.#large.subarray(0, byteLength);
   }
 }

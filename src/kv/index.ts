@@ -21,7 +21,7 @@
  */
 export {
   type HistoryAppend,
-  HistoryDamage,
+  HistoryFault,
   type HistoryRange,
   type HistoryReader,
   ReadMemory,

@@ -85,9 +85,8 @@ export interface KvStore extends KvReader {
   /** Reclaims the space of deleted and overwritten rows. Changes no row. */
   compact(gte: Uint8Array, lt: Uint8Array): Promise<void>;
   /**
-   * Removes what a history has from the position on; at 0 the history itself. Returns the position up to which checksums
-   * prove what stays. It is less than `position` where a crash has torn the end, or has lost bytes before the position:
-   * the caller verifies by other means what follows it.
+   * Removes what a history has from the position on; at 0 the history itself. Returns its end: less than `position` where
+   * a crash has lost or torn the end of what was not synced, which is removed too.
    */
   cutHistory(group: GroupId, position: number): Promise<number>;
   /** Makes the history of `to` that of `from`, whatever it was before. Nothing else may use `to` meanwhile. */

@@ -303,7 +303,7 @@ export const GAUGES = {
   },
   cairn_store_size_bytes: {
     help: 'Bytes of files on disk, by kind, measured every 10 s.',
-    labels: { kind: ['wal', 'leveldb'] },
+    labels: { kind: ['wal', 'leveldb', 'segments'] },
   },
   cairn_store_scrub_round_timestamp_seconds: {
     help: 'Unix time at which the scrub last completed a pass over all LevelDB tables; 0 before the first pass.',

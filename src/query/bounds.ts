@@ -49,7 +49,7 @@ export function upTo(bounds: Bounds, revision: number): Bounds {
 }
 
 /** Bytes of the history that cost as much to walk as reading a head, or a row of an index. */
-const BYTES_PER_ROW = 1024;
+const BYTES_PER_ROW = 2048;
 
 /** Cost of walking the history in the revisions of the bounds, in rows of an index. Reads two rows. */
 export function historyCost(reader: DatabaseReader, { first, last }: Pick<Bounds, 'first' | 'last'>): number {

@@ -14,7 +14,7 @@
  * from where it was read to the buffer; the common suffix of a transaction is encoded once. Nothing is decoded, and
  * nothing is allocated per event. (Q9)
  */
-import { assert, encodeUtf8 } from '#base';
+import { assert, encodeUtf8, NO_BYTES, varintLength } from '#base';
 import type { StoredEvent } from '#database';
 
 /** Wrapping of the events, as pictured above. */
@@ -38,7 +38,6 @@ const SUFFIX_BYTES_MAX = 64;
 const WRAPPING_BYTES_MAX = HEADER_BYTES + 6 + 6;
 /** Length from which a view and a native copy cost less than a loop. */
 const LONG_RUN_BYTES = 64;
-const NO_BYTES: Uint8Array = new Uint8Array(0);
 
 const TAG_ID = 0x0a;
 const TAG_WRAPPED = 0x0a;
@@ -219,12 +218,6 @@ function putVarint(into: Uint8Array, start: number, value: number): number {
   }
   into[at] = rest;
   return at + 1;
-}
-
-function varintLength(value: number): number {
-  let count = 1;
-  for (let rest = value; rest > 0x7f; rest = Math.floor(rest / 0x80)) count++;
-  return count;
 }
 
 function putTimestamp(into: Uint8Array, start: number, unixMs: number): number {

@@ -5,9 +5,10 @@
  * the sizes of the transactions before, and then has the position that is recorded for it. The scan checks that there
  * is no gap between two slices: a missing record is an error, never a shorter answer. (Q6)
  */
+import { assert } from '#base';
 import { type DatabaseReader, type HistorySlice, type StoredTransaction, unexpectedRow } from '#database';
 import type { Direction } from '#model';
-import type { SlicePace } from './slice-pace.ts';
+import { pulled, type SlicePace } from './slice-pace.ts';
 
 export interface HistoryScanOptions {
   readonly direction: Direction;
@@ -22,6 +23,15 @@ export interface HistoryScanOptions {
 const SLICE_BYTES_FIRST = 16 * 1024;
 const SLICE_GROWTH = 4;
 
+/** The transaction of a revision, which is applied and not 0. */
+export async function transactionOf(reader: DatabaseReader, revision: number): Promise<StoredTransaction> {
+  // Downwards, because a slice then has the size of its transactions.
+  const scan = new HistoryScan(reader, { direction: 'reverse', first: revision, last: revision, pace: pulled() });
+  const [transaction] = (await scan.next()) ?? [];
+  assert(transaction !== undefined, 'A pace that is pulled admits every transaction', revision);
+  return transaction;
+}
+
 export class HistoryScan {
   readonly #reader: DatabaseReader;
   readonly #options: HistoryScanOptions;
@@ -30,6 +40,8 @@ export class HistoryScan {
   /** The remaining revisions, both inclusive. */
   #first: number;
   #last: number;
+  /** Upwards, the position behind the last of them, once it was looked up. */
+  #end: number | undefined;
   /** Mean size of a transaction in the last slice downwards. */
   #transactionBytes: number | undefined;
 
@@ -68,8 +80,8 @@ export class HistoryScan {
   }
 
   #sliceUp(): HistorySlice | Promise<HistorySlice> {
-    const range = { from: this.#reader.start(this.#first), to: this.#reader.start(this.#last + 1) };
-    return this.#reader.slice(range, this.#sliceBytes);
+    this.#end ??= this.#reader.start(this.#last + 1);
+    return this.#reader.slice({ from: this.#reader.start(this.#first), to: this.#end }, this.#sliceBytes);
   }
 
   /** The last transactions, of up to twice as many bytes as the slice should have; at least one. */

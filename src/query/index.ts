@@ -42,7 +42,6 @@ export { EventFrames, type FrameOptions, type Framing, frameTransactions } from 
 export { type ListedName, type Listing, listEventTypes, listStreams, listSubjects } from './listings.ts';
 export {
   databaseAtRevision,
-  eventAt,
   eventById,
   refusalById,
   revisionAtTimestamp,

@@ -12,32 +12,31 @@ import {
   type StoredEvent,
   type StoredTransaction,
 } from '#database';
-import type { Position } from '#model';
-
-/** The event at a position; undefined when its transaction has fewer events. The revision is applied and not 0. */
-export function eventAt(source: DatabaseSource, position: Position): StoredEvent | undefined {
-  return new DatabaseReader(source).eventAt(position);
-}
+import { transactionOf } from './history-scan.ts';
 
 /** The event with this stored id in this stream, if it was committed at or before revision `at`. */
 export function eventById(
   source: DatabaseSource,
   at: number,
   wanted: { readonly stream: string; readonly id: string },
-): StoredEvent | undefined {
+): Promise<StoredEvent | undefined> {
   return findEvent(new DatabaseReader(source), { stream: wanted.stream, id: wanted.id, at });
 }
 
 /** The transaction of a revision, which is applied and not 0. */
-export function transactionAt(source: DatabaseSource, revision: number): StoredTransaction {
-  return new DatabaseReader(source).transaction(revision);
+export function transactionAt(source: DatabaseSource, revision: number): Promise<StoredTransaction> {
+  return transactionOf(new DatabaseReader(source), revision);
 }
 
 /** The transaction with this id (16 bytes), if it was committed at or before revision `at`. */
-export function transactionById(source: DatabaseSource, at: number, id: Uint8Array): StoredTransaction | undefined {
+export async function transactionById(
+  source: DatabaseSource,
+  at: number,
+  id: Uint8Array,
+): Promise<StoredTransaction | undefined> {
   const reader = new DatabaseReader(source);
   const revision = reader.transactionRevision(id);
-  return revision === undefined || revision > at ? undefined : reader.transaction(revision);
+  return revision === undefined || revision > at ? undefined : transactionOf(reader, revision);
 }
 
 /** The latest stored refusal of this id, whether or not the id was committed since. */

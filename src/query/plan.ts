@@ -53,7 +53,7 @@ const PREFIX_REVISIONS_MIN = 64;
 /** A list of up to so many entries needs no read beyond its head; a row of a longer one has so many. */
 const CHUNK_ENTRIES = 64;
 /** Up to so many candidates, testing them is cheaper than opening another list. */
-const TESTED_MAX = 16;
+const TESTED_MAX = 32;
 /** Up to so many candidates, testing them is cheaper than finding the lists of a prefix. */
 const PREFIX_TESTED_MAX = 256;
 /** Entries of a list that cost as much to walk as testing a candidate. */

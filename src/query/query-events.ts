@@ -34,16 +34,8 @@ export interface EventRead {
  * each slice to keep the process responsive. Leaving the loop early releases everything.
  */
 export function queryEvents(source: DatabaseSource, read: EventRead): AsyncGenerator<readonly StoredEvent[]> {
-  const { limit } = read.query;
   const reader = new DatabaseReader(source, { lends: read.lent });
-  return slicesOf(reader, { ...read, limit }, async (pace) => {
-    const chunks = await chunksOf(reader, read, pace);
-    return {
-      next: (left) => chunks.next(left),
-      countOf: (events) => events.length,
-      isOver: () => chunks.isOver === true,
-    };
-  });
+  return slicesOf(reader, { ...read, limit: read.query.limit }, (pace) => chunksOf(reader, read, pace));
 }
 
 /**
@@ -56,25 +48,11 @@ export function visitEvents(
   visitor: EventVisitor,
 ): AsyncGenerator<number> {
   assert(read.query.direction === 'forward', 'Events are visited in their order', read.query.direction);
-  const { limit } = read.query;
   const reader = new DatabaseReader(source, { lends: true });
-  return slicesOf(reader, { ...read, limit }, async (pace) => {
+  return slicesOf(reader, { ...read, limit: read.query.limit }, async (pace) => {
     const chunks = await chunksOf(reader, read, pace);
-    return {
-      next: (left) => visitNext(chunks, left, visitor),
-      countOf: (count) => count,
-      isOver: () => chunks.isOver === true,
-    };
+    return { next: (left) => visitNext(chunks, left, visitor) };
   });
-}
-
-/** A read in slices, of any kind. */
-interface Sliced<Slice> {
-  /** The next slice, of at most `left` items; undefined at the end. */
-  next(left: number): Promise<Slice | undefined>;
-  countOf(slice: Slice): number;
-  /** True when nothing follows the last slice. */
-  isOver(): boolean;
 }
 
 export interface SlicedRead {
@@ -83,22 +61,27 @@ export interface SlicedRead {
   readonly pace?: SlicePace | undefined;
 }
 
+/** Slices, or numbers of items of slices, of which a read has at most `left` more. */
+interface Slices<Slice> extends Pick<EventChunks, 'isOver'> {
+  next(left: number): Promise<Slice | undefined>;
+}
+
 /** Slices, each read when it is pulled and released when the next one is, until the limit, an abort or the end. */
-export async function* slicesOf<Slice>(
+export async function* slicesOf<Slice extends number | readonly unknown[]>(
   reader: DatabaseReader,
   { limit = Number.POSITIVE_INFINITY, signal, pace = pulled() }: SlicedRead,
-  open: (pace: SlicePace) => Promise<Sliced<Slice>>,
+  open: (pace: SlicePace) => Promise<Slices<Slice>>,
 ): AsyncGenerator<Slice> {
   try {
-    const sliced = await open(pace);
+    const slices = await open(pace);
     for (let left = limit; left > 0 && signal?.aborted !== true; ) {
       await pace.ready();
-      const slice = await sliced.next(left);
+      const slice = await slices.next(left);
       if (slice === undefined) return;
-      left -= sliced.countOf(slice);
+      left -= typeof slice === 'number' ? slice : slice.length;
       yield slice;
       reader.release();
-      if (sliced.isOver()) return;
+      if (slices.isOver === true) return;
     }
   } finally {
     reader.release();

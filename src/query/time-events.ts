@@ -17,12 +17,13 @@
  * rows of the time index, it comes first. (Q4)
  */
 import { assert } from '#base';
-import type { DatabaseReader, PostingEntry, StoredEvent } from '#database';
+import { type DatabaseReader, eventsOf, type PostingEntry, type StoredEvent } from '#database';
 import type { Direction, EffectiveTimeBounds, Position, Selector } from '#model';
 import { type Bounds, historyCost, isEmpty, upTo } from './bounds.ts';
 import { Candidates, type EventChunks, Slice } from './event-chunks.ts';
 import { type EventTest, effectiveTimeOf, testOf } from './event-test.ts';
 import { HistoryEntries } from './history-entries.ts';
+import { transactionOf } from './history-scan.ts';
 import { ListEntries } from './list-entries.ts';
 import { type Plan, planSelector } from './plan.ts';
 import { rankRange } from './rank.ts';
@@ -49,15 +50,17 @@ export interface TimeEventsOptions {
 
 /** A pass of so few rows is cheaper than starting a scan; also the first allowance of a scan. */
 const ROWS_AT_ONCE_MAX = 36;
+/** An event that is not selected costs its row of the index, and a read of the history, which is as cheap as a row. */
+const ROWS_PER_TEST = 2;
 /** Rows of one list that a range of revisions touches beside its own rows. */
 const ROWS_BESIDE = 2;
 /** Cost of the history that the 64 entries of a row are of, if that list has all of its events. */
-const HISTORY_COST_PER_ROW = 16;
+const HISTORY_COST_PER_ROW = 8;
 const HISTORY: Plan = { kind: 'history' };
 
 /** Undefined when nothing is selected. */
 export async function timeEvents(reader: DatabaseReader, options: TimeEventsOptions): Promise<EventChunks | undefined> {
-  const after = options.after === undefined ? undefined : placeOf(reader, options.after, options.at);
+  const after = options.after === undefined ? undefined : await placeOf(reader, options.after, options.at);
   const bounds = after === undefined ? beyond(options) : options.bounds;
   if (isEmpty(bounds)) return undefined;
   const plan = await planSelector(reader, options.selector, bounds);
@@ -65,9 +68,13 @@ export async function timeEvents(reader: DatabaseReader, options: TimeEventsOpti
 }
 
 /** The place in time of the event at a position; undefined when there is none up to the revision of the read. */
-function placeOf(reader: DatabaseReader, position: Position, at: number): TimePlace | undefined {
-  const { revision, index } = position;
-  const event = revision >= 1 && revision <= at ? reader.eventAt(position) : undefined;
+async function placeOf(
+  reader: DatabaseReader,
+  { revision, index }: Position,
+  at: number,
+): Promise<TimePlace | undefined> {
+  if (revision < 1 || revision > at) return undefined;
+  const event = eventsOf(await transactionOf(reader, revision))[index];
   return event && { ...effectiveTimeOf(event), revision, index };
 }
 
@@ -151,8 +158,7 @@ class TimeEvents implements EventChunks {
     this.#after = this.#entries[this.#next - 1] ?? this.#after;
     const inVain = done - (slice.events.length - before);
     if (this.#scan === undefined || inVain === 0) return;
-    // Testing an event costs about as much as reading a row.
-    this.#vainLeft -= inVain;
+    this.#vainLeft -= ROWS_PER_TEST * inVain;
     if (this.#vainLeft <= 0) await this.#reconsider();
   }
 

@@ -28,11 +28,11 @@ export async function fetchTransaction(
   faults.throwIfAny('The transaction id is malformed');
   const id = parseUuid(text ?? '') ?? new Uint8Array(0);
   const view = await openView(context, request, 'latest');
-  return context.reads.read(view.binding, () => {
+  return context.reads.read(view.binding, async () => {
     const source = context.reads.source(view.binding);
-    const stored = view.revision === 0 ? undefined : transactionById(source, view.revision, id);
+    const stored = view.revision === 0 ? undefined : await transactionById(source, view.revision, id);
     if (stored === undefined) throw refusedOrNot(scopeOf(view), id, refusalById(source, id));
-    return { ...scopeOf(view), transaction: describe(id, stored), causes: causesOf(source, stored) };
+    return { ...scopeOf(view), transaction: describe(id, stored), causes: await causesOf(source, stored) };
   });
 }
 

@@ -177,8 +177,8 @@ export function recordedUnder(
   transactionId: Uint8Array,
 ): RecordedTransaction | undefined | Promise<RecordedTransaction | undefined> {
   if (revision === 0) return undefined;
-  return context.reads.read(binding, () => {
-    const stored = transactionById(context.reads.source(binding), revision, transactionId);
+  return context.reads.read(binding, async () => {
+    const stored = await transactionById(context.reads.source(binding), revision, transactionId);
     return stored === undefined ? undefined : recordedReply(binding, transactionId, stored);
   });
 }
@@ -204,8 +204,8 @@ function replyOf(context: ServiceContext, decided: Decided): TransactReply | Pro
       return { kind: 'recorded', ...scope, transactionId: formatUuid(transactionId), ...recorded };
     }
     case 'replayed':
-      return context.reads.read(binding, () => {
-        const stored = transactionAt(context.reads.source(binding), outcome.revision);
+      return context.reads.read(binding, async () => {
+        const stored = await transactionAt(context.reads.source(binding), outcome.revision);
         return recordedReply(binding, transactionId, stored);
       });
     case 'violated':

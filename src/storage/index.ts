@@ -28,6 +28,7 @@ export { type EncodedRecords, PAYLOAD_BYTES_MAX, RecordWriter } from './log-reco
 export { LogThread } from './log-thread.ts';
 export type { BatchId, LogWriter, PersistedFacts, RecoveredGroup, RecoveredLog } from './log-writer.ts';
 export { ScrubThread } from './scrub-thread.ts';
+export { historiesIn } from './segments/histories.ts';
 export { RESTORE_HINT, StorageFailure } from './storage-failure.ts';
 export { ROW_BYTES_DEFAULT, type StoreLook, verifyStore, verifyTables } from './store-check.ts';
 export { holdTables, noteStopped, releaseOthers } from './unseen-tables.ts';

@@ -26,8 +26,8 @@ import {
 } from '#kv';
 import { patientlyAwait } from './descriptors.ts';
 import { type LevelStats, readLevelStats } from './level-stats.ts';
-import { SegmentReader } from './segments/segment-reader.ts';
-import { SegmentWriter } from './segments/segment-writer.ts';
+import { Histories, historiesIn, type TailRows } from './segments/histories.ts';
+import { groupOfTail, TAILS } from './segments/synced-tail.ts';
 
 /** Sizes of the one LevelDB behind all handles of a directory: the first handle decides. Measured in DESIGN.md. */
 export interface LevelStoreOptions {
@@ -58,6 +58,8 @@ export interface LevelStore extends KvStore {
    * write with `sync: true`, and only then forget what those writes could be repeated from.
    */
   checkpointFiles(): Promise<void>;
+  /** Reads all that was synced of every history. @throws HistoryFault for the first damaged bytes. */
+  verifyHistories(): Promise<void>;
   /** Of the one LevelDB behind all handles of the directory. Levels without anything are left out. */
   levels(): readonly LevelStats[];
 }
@@ -94,16 +96,10 @@ const ROWS_LEFT_BYTES_MAX_OF_ALL = 4 * MEBIBYTE;
 /** What is less is not worth counting. */
 const ROWS_LEFT_BYTES_MIN = 1024;
 const NO_BYTES: Uint8Array = new Uint8Array(0);
+const TAILS_AT_ONCE = 1000;
 const STATS = 'leveldb.stats';
 /** LevelDB's write-ahead logs, such as 000123.log; not its diary, which is called LOG. */
 const LOG_FILE = /^\d+\.log$/;
-/** Directory of the segments, in that of the store. */
-const HISTORIES = 'histories';
-
-/** Directory of the histories of a store. */
-export function historiesIn(storeDirectory: string): string {
-  return join(storeDirectory, HISTORIES);
-}
 
 /** Opens the store in `directory`, which is made when it is missing. */
 export async function openLevelStore(directory: string, options: LevelStoreOptions = {}): Promise<LevelStore> {
@@ -165,18 +161,25 @@ class LevelKv implements LevelStore {
   readonly #database: Database;
   readonly #directory: string;
   readonly #left = new RowsLeft();
-  readonly #segments: SegmentReader;
-  readonly #writer: SegmentWriter;
+  readonly #histories: Histories;
+  #checkpoint: Promise<void> = Promise.resolve();
 
   constructor(database: Database, directory: string) {
     this.#database = database;
     this.#directory = directory;
-    this.#segments = new SegmentReader(historiesIn(directory));
-    this.#writer = new SegmentWriter(historiesIn(directory));
+    const write: TailRows['write'] = async (rows, options) => {
+      const batch = this.batch();
+      for (const [key, value] of rows) value === undefined ? batch.del(key) : batch.put(key, value);
+      await this.write(batch, options);
+    };
+    this.#histories = new Histories({
+      directory: historiesIn(directory),
+      rows: { get: (key) => this.get(key), write },
+    });
   }
 
   get history(): HistoryReader {
-    return this.#segments;
+    return this.#histories.reader;
   }
 
   get(key: Uint8Array): Uint8Array | undefined {
@@ -218,9 +221,9 @@ class LevelKv implements LevelStore {
     assert(batch instanceof LevelBatch, 'A batch is written by the store that made it');
     const { native, appends } = batch.take();
     const sync = options.sync ?? false;
-    if (appends.size > 0) await this.#writer.append(appends);
-    if (appends.size > 0 && sync) await this.#writer.sync();
+    if (appends.size > 0) await this.#histories.append(appends);
     await wrapped(`Rows could not be written to the store in ${this.#directory}`, () => native.write({ sync }));
+    if (appends.size > 0 && sync) await this.checkpointFiles();
   }
 
   async clear(gte: Uint8Array, lt: Uint8Array): Promise<void> {
@@ -240,20 +243,27 @@ class LevelKv implements LevelStore {
   }
 
   cutHistory(group: GroupId, position: number): Promise<number> {
-    return this.#writer.cut(group, position);
+    return this.#histories.cut(group, position);
   }
 
   copyHistory(from: GroupId, to: GroupId): Promise<void> {
-    return this.#writer.copy(from, to);
+    return this.#histories.copy(from, to);
   }
 
   historySize(group: GroupId): Promise<number> {
-    return this.#writer.size(group);
+    return this.#histories.size(group);
   }
 
   async checkpointFiles(): Promise<void> {
-    // Before the rows that point into them.
-    await this.#writer.sync();
+    // Histories that a checkpoint in progress covers are durable when that is done.
+    const checkpoint = this.#checkpoint.catch(() => undefined).then(() => this.#syncFiles());
+    this.#checkpoint = checkpoint;
+    await checkpoint;
+  }
+
+  /** Histories before the rows that point into them. */
+  async #syncFiles(): Promise<void> {
+    await this.#histories.sync();
     await wrapped(`The store in ${this.#directory} could not be made durable`, async () => {
       const names = await patientlyAwait(() => readdir(this.#directory));
       for (const name of names.filter((each) => LOG_FILE.test(each))) await syncLogFile(join(this.#directory, name));
@@ -261,13 +271,23 @@ class LevelKv implements LevelStore {
     });
   }
 
+  async verifyHistories(): Promise<void> {
+    const range = this.range({ ...TAILS, values: false });
+    try {
+      for (let rows = await range.next(TAILS_AT_ONCE); rows.length > 0; rows = await range.next(TAILS_AT_ONCE)) {
+        for (const { key } of rows) await this.#histories.verify(groupOfTail(key));
+      }
+    } finally {
+      await range.close();
+    }
+  }
+
   levels(): readonly LevelStats[] {
     return readLevelStats(this.#database.getProperty(STATS));
   }
 
   async close(): Promise<void> {
-    this.#segments.close();
-    await this.#writer.close();
+    await this.#histories.close();
     await wrapped(`The store in ${this.#directory} could not be closed`, () => this.#database.close());
   }
 

@@ -40,7 +40,7 @@ export async function expectRowsToMatch(reader: DatabaseReader, oracle: Database
   await expectPostings(reader, NO_SUBJECT_HEAD, { at, wanted: events.filter((event) => event.subject === undefined) });
   await expectTimes(reader, events, at);
   expectTransactions(reader, oracle, at);
-  expectFacts(reader, oracle, at);
+  await expectFacts(reader, oracle, at);
 }
 
 async function listHeads(reader: DatabaseReader, kind: HeadKind, at: number): Promise<readonly (string | undefined)[]> {
@@ -166,7 +166,7 @@ function expectTransactions(reader: DatabaseReader, oracle: DatabaseOracle, at: 
   }
 }
 
-function expectFacts(reader: DatabaseReader, oracle: DatabaseOracle, at: number): void {
+async function expectFacts(reader: DatabaseReader, oracle: DatabaseOracle, at: number): Promise<void> {
   const applied = reader.applied();
   if (applied === undefined) return;
   const recordedTimeMs = oracle.transactions[at - 1]?.recordedTimeMs ?? CREATED_AT_MS;
@@ -186,16 +186,16 @@ function expectFacts(reader: DatabaseReader, oracle: DatabaseOracle, at: number)
   expect(reader.transactionRevision(transactionId)).toBe(at);
   expect(reader.transactionRevision(new Uint8Array(16).fill(0xee))).toBeUndefined();
   expect(reader.eventAt({ revision: at, index: last.events.length })).toBeUndefined();
-  expectEventsOf(reader, last.events, at);
+  await expectEventsOf(reader, last.events, at);
 }
 
-function expectEventsOf(reader: DatabaseReader, events: readonly OracleStored[], at: number): void {
+async function expectEventsOf(reader: DatabaseReader, events: readonly OracleStored[], at: number): Promise<void> {
   for (const event of events) {
     const position = positionOf(event);
     expect(reader.eventAt(position)).toMatchObject({ position });
-    expect(findEvent(reader, { stream: event.stream, id: event.storedId, at })).toMatchObject({ position });
-    expect(findEvent(reader, { stream: event.stream, id: event.storedId, at: at - 1 })).toBeUndefined();
-    expect(findEvent(reader, { stream: event.stream, id: `${event.storedId}~`, at })).toBeUndefined();
+    expect(await findEvent(reader, { stream: event.stream, id: event.storedId, at })).toMatchObject({ position });
+    expect(await findEvent(reader, { stream: event.stream, id: event.storedId, at: at - 1 })).toBeUndefined();
+    expect(await findEvent(reader, { stream: event.stream, id: `${event.storedId}~`, at })).toBeUndefined();
   }
 }
 

@@ -3,7 +3,7 @@
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type GroupId, toGroupId } from '#base';
-import { HistoryDamage, type HistoryReader, type KvStore, ReadMemory } from '#kv';
+import { HistoryFault, type HistoryReader, type KvStore, ReadMemory } from '#kv';
 import { bytesAt, recordsAt } from './history-records.ts';
 import type { KvUnderTest } from './kv-conformance.ts';
 
@@ -25,7 +25,10 @@ export function historyConformance(name: string, open: () => Promise<KvUnderTest
     afterEach(async () => tested.close());
 
     it('show what was appended, at any lengths and segments, to every reader (K10)', async () => {
-      const length = fc.oneof(fc.integer({ min: 1, max: 300 }), fc.constantFrom(1, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK));
+      const length = fc.oneof(
+        fc.integer({ min: 1, max: 300 }),
+        fc.constantFrom(1, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK),
+      );
       const appends = fc.array(fc.array(length, { minLength: 1, maxLength: 5 }), { minLength: 1, maxLength: 12 });
       await fc.assert(
         fc.asyncProperty(appends, fc.constantFrom(1, 5_000, 1e9), fc.nat(), async (all, segmentBytes, seed) => {
@@ -72,11 +75,11 @@ export function historyConformance(name: string, open: () => Promise<KvUnderTest
     });
 
     it('fails when the history ends before the range does', async () => {
-      expect(() => history.read(ONE, { from: 0, to: 1 })).toThrow(HistoryDamage);
+      expect(() => history.read(ONE, { from: 0, to: 1 })).toThrow(HistoryFault);
       await append(store, ONE, recordsAt({ position: 0, lengths: [100] }));
-      expect(() => history.read(ONE, { from: 0, to: 101 })).toThrow(HistoryDamage);
-      expect(() => history.read(ONE, { from: 200_000, to: 200_001 })).toThrow(HistoryDamage);
-      await expect(async () => history.readAll(ONE, [{ from: 0, to: 101 }])).rejects.toThrow(HistoryDamage);
+      expect(() => history.read(ONE, { from: 0, to: 101 })).toThrow(HistoryFault);
+      expect(() => history.read(ONE, { from: 200_000, to: 200_001 })).toThrow(HistoryFault);
+      await expect(async () => history.readAll(ONE, [{ from: 0, to: 101 }])).rejects.toThrow(HistoryFault);
     });
 
     it('keeps what is before a cut, and takes other records after it', async () => {
@@ -87,19 +90,24 @@ export function historyConformance(name: string, open: () => Promise<KvUnderTest
         expect(await store.cutHistory(ONE, position)).toBe(position);
         expect(await store.cutHistory(ONE, position)).toBe(position);
         expectBytes(history.read(ONE, { from: 0, to: position }), { from: 0, to: position });
-        expect(() => history.read(ONE, { from: 0, to: position + 1 })).toThrow(HistoryDamage);
+        expect(() => history.read(ONE, { from: 0, to: position + 1 })).toThrow(HistoryFault);
         const segment = position <= 10_000 ? 0 : 10_000;
-        await append(store, ONE, { ...recordsAt({ position, segment, lengths: [20_000] }), bytes: new Uint8Array(20_000) });
+        await append(store, ONE, {
+          ...recordsAt({ position, segment, lengths: [20_000] }),
+          bytes: new Uint8Array(20_000),
+        });
         const found = history.read(ONE, { from: position - 1, to: position + 20_000 });
         expect([...found.subarray(0, 3)]).toEqual([...bytesAt(position - 1, 1), 0, 0]);
       }
     });
 
     it('reports how far a history that is too short reaches', async () => {
-      expect(await store.cutHistory(ONE, 5)).toBeLessThan(5);
-      await append(store, ONE, recordsAt({ position: 0, lengths: [100] }));
-      expect(await store.cutHistory(ONE, 101)).toBeLessThan(101);
-      expect(await store.cutHistory(ONE, 1_000_000)).toBeLessThan(1_000_000);
+      expect(await store.cutHistory(ONE, 5)).toBe(0);
+      const batch = store.batch();
+      batch.append(ONE, recordsAt({ position: 0, lengths: [100] }));
+      await store.write(batch, { sync: true });
+      expect(await store.cutHistory(ONE, 101)).toBe(100);
+      expect(await store.cutHistory(ONE, 1_000_000)).toBe(100);
       expectBytes(history.read(ONE, { from: 0, to: 100 }), { from: 0, to: 100 });
     });
 
@@ -108,7 +116,7 @@ export function historyConformance(name: string, open: () => Promise<KvUnderTest
       history.read(ONE, { from: 0, to: 10_000 });
       await store.cutHistory(ONE, 0);
       expect(await store.historySize(ONE)).toBe(0);
-      expect(() => history.read(ONE, { from: 0, to: 1 })).toThrow(HistoryDamage);
+      expect(() => history.read(ONE, { from: 0, to: 1 })).toThrow(HistoryFault);
       await append(store, ONE, { ...recordsAt({ position: 0, lengths: [9_000] }), bytes: new Uint8Array(9_000) });
       expect(history.read(ONE, { from: 0, to: 9_000 }).subarray(0, 9_000)).toEqual(new Uint8Array(9_000));
     });
@@ -119,7 +127,7 @@ export function historyConformance(name: string, open: () => Promise<KvUnderTest
       await store.copyHistory(ONE, OTHER);
       expectBytes(history.read(OTHER, { from: 0, to: 20_100 }), { from: 0, to: 20_100 });
       await append(store, ONE, recordsAt({ position: 20_100, segment: 20_000, lengths: [50] }));
-      expect(() => history.read(OTHER, { from: 0, to: 20_101 })).toThrow(HistoryDamage);
+      expect(() => history.read(OTHER, { from: 0, to: 20_101 })).toThrow(HistoryFault);
       // A cut into a segment that both may share.
       await store.cutHistory(OTHER, 15_000);
       await append(store, OTHER, { position: 15_000, bytes: new Uint8Array(9_000), segments: [] });
@@ -141,7 +149,7 @@ export function historyConformance(name: string, open: () => Promise<KvUnderTest
       expect(() => batch.append(ONE, recordsAt({ position: 10, segment: 0, lengths: [1] }))).toThrow('once');
       await store.write(batch, { sync: true });
       expectBytes(history.read(OTHER, { from: 0, to: 20 }), { from: 0, to: 20 });
-      expect(tested.reader.get(Uint8Array.of(1))).toEqual(Uint8Array.of(2));
+      expect([...(tested.reader.get(Uint8Array.of(1)) ?? [])]).toEqual([2]);
     });
 
     it('refuses records that are not at the end of the history', async () => {
@@ -157,7 +165,10 @@ async function append(store: KvStore, group: GroupId, records: ReturnType<typeof
   await store.write(batch);
 }
 
-function expectBytes(found: Uint8Array | undefined, { from, to }: { readonly from: number; readonly to: number }): void {
+function expectBytes(
+  found: Uint8Array | undefined,
+  { from, to }: { readonly from: number; readonly to: number },
+): void {
   expect(found?.length).toBeGreaterThanOrEqual(to - from);
   expect(Buffer.compare(found ?? new Uint8Array(0), bytesAt(from, found?.length ?? 0))).toBe(0);
 }

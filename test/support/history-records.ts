@@ -12,7 +12,12 @@ export interface RecordsAt {
 }
 
 /** Records whose bytes follow from their positions. */
-export function recordsAt({ position, segment, lengths, segmentBytes = Number.POSITIVE_INFINITY }: RecordsAt): HistoryAppend {
+export function recordsAt({
+  position,
+  segment,
+  lengths,
+  segmentBytes = Number.POSITIVE_INFINITY,
+}: RecordsAt): HistoryAppend {
   const bytes = bytesAt(
     position,
     lengths.reduce((sum, length) => sum + length, 0),

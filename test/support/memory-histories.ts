@@ -1,6 +1,6 @@
 // Histories in memory, for the stores of tests and of the simulation.
 import { assert, type GroupId } from '#base';
-import { type HistoryAppend, HistoryDamage, type HistoryRange, type HistoryReader } from '#kv';
+import { type HistoryAppend, HistoryFault, type HistoryRange, type HistoryReader } from '#kv';
 
 const NO_BYTES: Uint8Array = new Uint8Array(0);
 
@@ -9,7 +9,7 @@ export class MemoryHistories implements HistoryReader {
 
   read(group: GroupId, range: HistoryRange): Uint8Array {
     const { bytes, length } = this.#histories.get(group) ?? { bytes: NO_BYTES, length: 0 };
-    if (range.to > length) throw new HistoryDamage(group, range, `it has ${length} bytes`);
+    if (range.to > length) throw new HistoryFault(group, range, { isMissing: true, text: `it has ${length} bytes` });
     return bytes.subarray(range.from, length);
   }
 

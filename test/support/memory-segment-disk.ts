@@ -10,7 +10,16 @@ import { fileError } from './file-names.ts';
 import { Inode } from './inode.ts';
 
 export interface SegmentStep {
-  readonly kind: 'create' | 'directory' | 'remove' | 'rename' | 'link' | 'write' | 'truncate' | 'sync' | 'sync-directory';
+  readonly kind:
+    | 'create'
+    | 'directory'
+    | 'remove'
+    | 'rename'
+    | 'link'
+    | 'write'
+    | 'truncate'
+    | 'sync'
+    | 'sync-directory';
   readonly path: string;
 }
 

@@ -1,26 +1,57 @@
-// The histories of a simulated store: the production code for segments on a simulated disk.
+// Histories on a simulated disk, with their rows in memory: the production code, without a store around it.
+import type { GroupId } from '#base';
 import type { HistoryReader } from '#kv';
-import { SegmentReader } from '../../src/storage/segments/segment-reader.ts';
-import { SegmentWriter } from '../../src/storage/segments/segment-writer.ts';
+import { Histories, type HistoriesOptions, type TailRows } from '../../src/storage/segments/histories.ts';
 import { MemorySegmentDisk, type SegmentSurvival } from './memory-segment-disk.ts';
 
 export const HISTORIES = 'store/histories';
 export const NO_PAUSES = { now: (): void => undefined, later: async (): Promise<void> => undefined };
 
+/** Options of histories of a simulated store: no read is slow, and no writer runs while a read waits. */
+export function simulated(disk: MemorySegmentDisk, rows: TailRows): HistoriesOptions {
+  return { directory: HISTORIES, disk, rows, nowMs: () => 0, pauses: NO_PAUSES };
+}
+
+type Rows = Map<string, Uint8Array>;
+
 export class SegmentHistories {
   readonly disk: MemorySegmentDisk;
-  /** Those of the process that runs. */
-  readonly writer: SegmentWriter;
-  readonly history: HistoryReader;
+  readonly histories: Histories;
+  readonly #rows: Rows;
+  #durableRows: Rows;
 
-  constructor(disk: MemorySegmentDisk = new MemorySegmentDisk()) {
+  constructor(disk: MemorySegmentDisk = new MemorySegmentDisk(), rows: Rows = new Map()) {
     this.disk = disk;
-    this.writer = new SegmentWriter(HISTORIES, disk);
-    // Everything is in memory, so no read is slow, and no writer runs while a read waits.
-    this.history = new SegmentReader(HISTORIES, { disk, nowMs: () => 0, pauses: NO_PAUSES });
+    this.#rows = rows;
+    this.#durableRows = new Map(rows);
+    const write: TailRows['write'] = async (changes, { sync }) => {
+      for (const [key, value] of changes) {
+        for (const each of sync ? [this.#rows, this.#durableRows] : [this.#rows]) {
+          if (value === undefined) each.delete(key.toString());
+          else each.set(key.toString(), value);
+        }
+      }
+    };
+    this.histories = new Histories(simulated(disk, { get: (key) => this.#rows.get(key.toString()), write }));
   }
 
+  get history(): HistoryReader {
+    return this.histories.reader;
+  }
+
+  /** As a checkpoint of the store. */
+  async sync(): Promise<void> {
+    await this.histories.sync();
+    this.#durableRows = new Map(this.#rows);
+  }
+
+  cut(group: GroupId, position: number): Promise<number> {
+    return this.histories.cut(group, position);
+  }
+
+  /** The rows of an unfinished checkpoint survive or not. */
   afterPowerLoss(survival: SegmentSurvival): SegmentHistories {
-    return new SegmentHistories(this.disk.afterPowerLoss(survival));
+    const rows = survival.name('rows') ? this.#rows : this.#durableRows;
+    return new SegmentHistories(this.disk.afterPowerLoss(survival), new Map(rows));
   }
 }

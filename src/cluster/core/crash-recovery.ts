@@ -2,8 +2,9 @@
  * Crash recovery: makes store and log consistent at a start, wherever the last process stopped (C7). The entries after
  * the applied state are replayed when the group is opened (group-lifecycle.ts).
  *
- * The log is authoritative; the store is derived from it, except that pages up to the last checkpoint exist only in the
- * store. After a power failure the store may have holes between the checkpoint D and its applied row A. Per database:
+ * The log is authoritative; the store is derived from it, except that the history up to the last checkpoint exists only
+ * in the store. After a power failure the rows may have holes between the checkpoint D and the applied row A, and the
+ * history may end before A or go on behind it. Per database, after the history is cut at the end that A names:
  *
  *   A = D             nothing was applied since: nothing to do
  *   A > D, whole      the entries up to A are skipped
@@ -19,7 +20,7 @@
 import { assert, CATALOG_GROUP, DatabaseError, type GroupId } from '#base';
 import type { KvStore } from '#kv';
 import type { RecoveredGroup, RecoveredLog } from '#storage';
-import type { AppliedMark, DurableMark, Machine, Machines } from '../machine.ts';
+import type { AppliedMark, DurableMark, Machine, Machines, StoredMark } from '../machine.ts';
 import type { Binding } from '../outcome.ts';
 import type { DataDirectory } from '../store/data-directory.ts';
 import { LOST_STORE, sentenceOnStoreLogs } from '../store/store-logs.ts';
@@ -121,7 +122,9 @@ async function recoverDatabase(ports: RecoveryPorts, recovered: RecoveredGroup):
   const { group, checkpoint } = recovered;
   const applied = markOf(machines, kv, group);
   if (!isUnlogged(applied, recovered)) checkPlace(group, applied, recovered);
-  const isWhole = applied.index === checkpoint.index || (await machines.verify(kv, group, checkpoint));
+  // A batch may have lost its rows and kept its records, or the other way round.
+  const reaches = (await kv.cutHistory(group, applied.end)) === applied.end;
+  const isWhole = reaches && (applied.index === checkpoint.index || (await machines.verify(kv, group, checkpoint)));
   if (isWhole) return applied;
   // Each step is durable before the next, so that another power failure cannot hide the damage.
   await machines.rebuild({ from: kv, to: new SyncedStore(kv, syncStore) }, group, checkpoint);
@@ -143,7 +146,7 @@ function lastOf({ checkpoint, entries }: RecoveredGroup): number {
   return entries.at(-1)?.index ?? checkpoint.index;
 }
 
-function markOf(machines: Machines, kv: KvStore, group: GroupId): AppliedMark {
+function markOf(machines: Machines, kv: KvStore, group: GroupId): StoredMark {
   const mark = machines.markOf(kv, group);
   if (mark !== undefined) return mark;
   throw broken(`Group ${group} is in the catalog and the log but has no applied row in the store`);

@@ -1,5 +1,5 @@
 /**
- * The trash: deletes the rows of deleted databases in the background, in bounded slices.
+ * The trash: deletes rows and histories of deleted databases in the background, the rows in bounded slices.
  *
  * A trash row is written in the same batch as the deletion in the catalog, and removed when nothing of the group is
  * left, so a restart continues where the last process stopped (C8). The rows are kept for a while first: the group is
@@ -86,6 +86,7 @@ export class Trash {
     this.#isRunning = true;
     const rows = machines.rowsOf(next.group);
     if (await this.#clear(rows)) {
+      await kv.cutHistory(next.group, 0);
       await kv.compact(rows.gte, rows.lt);
       // A power failure may lose deletions in any order, so the mark is removed only when all of them are durable.
       await syncStore();

@@ -2,9 +2,10 @@
  * Quotas of databases: measures the size of each in the store of this node, and refuses writes to a database above its
  * quota.
  *
- * The measure is LevelDB's estimate, every two seconds, so a database may exceed its quota by the writes of that time
- * and by the write buffer. Every node with a replica refuses by itself. Reads and the deletion of the database are
- * always allowed. An exact name has precedence over patterns, and a longer pattern over shorter ones.
+ * The measure is the size of its history and LevelDB's estimate of its rows, every two seconds, so a database may exceed
+ * its quota by the writes of that time and by the write buffer. Every node with a replica refuses by itself. Reads and
+ * the deletion of the database are always allowed. An exact name has precedence over patterns, and a longer pattern over
+ * shorter ones.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { DatabaseError, type GroupId } from '#base';
@@ -23,7 +24,7 @@ export interface DatabaseQuota {
 
 export interface QuotaPorts {
   readonly quotas: readonly DatabaseQuota[];
-  readonly store: Pick<KvStore, 'approximateSize'>;
+  readonly store: Pick<KvStore, 'approximateSize' | 'historySize'>;
   readonly logger: Logger;
   readonly metrics: Metrics;
 }
@@ -76,7 +77,7 @@ export class DatabaseQuotas {
     for (const { group, name } of catalog.list()) {
       if (this.#closing.signal.aborted) return;
       const { gte, lt } = new RowKeys(group).all();
-      const bytes = await store.approximateSize(gte, lt);
+      const bytes = (await store.approximateSize(gte, lt)) + (await store.historySize(group));
       sizes.set(group, bytes);
       const quotaBytes = this.#quotaOf(name);
       const isNew = quotaBytes !== undefined && bytes >= quotaBytes && (this.#sizes.get(group) ?? 0) < quotaBytes;

@@ -3,7 +3,7 @@ import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger, Metrics } from '#observability';
-import type { LevelStore } from '#storage';
+import { historiesIn, type LevelStore } from '#storage';
 
 const MEASURE_EVERY_MS = 10_000;
 const LEVELS = ['0', '1', '2', '3', '4', '5', '6'] as const;
@@ -22,12 +22,23 @@ export interface SizeWatch {
   close(): Promise<void>;
 }
 
+interface Place {
+  readonly directory: string;
+  /** Whether the files are in directories of it. */
+  readonly isDeep: boolean;
+}
+
 /** Measures at once, and again 10 s after each measurement. Errors are logged, and the last sizes stay. */
 export function watchSizes({ logDirectory, storeDirectory, store, logger, metrics }: SizeWatchPorts): SizeWatch {
   const showLevels = storeLevels(store, metrics);
   const places = [
-    { directory: logDirectory, gauge: metrics.gauge('cairn_store_size_bytes', { kind: 'wal' }) },
-    { directory: storeDirectory, gauge: metrics.gauge('cairn_store_size_bytes', { kind: 'leveldb' }) },
+    { directory: logDirectory, isDeep: false, gauge: metrics.gauge('cairn_store_size_bytes', { kind: 'wal' }) },
+    { directory: storeDirectory, isDeep: false, gauge: metrics.gauge('cairn_store_size_bytes', { kind: 'leveldb' }) },
+    {
+      directory: historiesIn(storeDirectory),
+      isDeep: true,
+      gauge: metrics.gauge('cairn_store_size_bytes', { kind: 'segments' }),
+    },
   ];
   const closing = new AbortController();
   const { signal } = closing;
@@ -35,7 +46,7 @@ export function watchSizes({ logDirectory, storeDirectory, store, logger, metric
     while (!signal.aborted) {
       try {
         showLevels();
-        for (const { directory, gauge } of places) gauge.set(await bytesIn(directory, signal));
+        for (const place of places) place.gauge.set(await bytesIn(place, signal));
       } catch (error) {
         if (!signal.aborted) logger.warn('sizes-unknown', { error });
       }
@@ -65,22 +76,21 @@ export function storeLevels(store: Pick<LevelStore, 'levels'>, metrics: Metrics)
   };
 }
 
-/** One file at a time, because LevelDB uses the same thread pool. */
-async function bytesIn(directory: string, signal: AbortSignal): Promise<number> {
+/** One file at a time, because LevelDB uses the same thread pool. Histories have a directory each. */
+async function bytesIn({ directory, isDeep }: Place, signal: AbortSignal): Promise<number> {
   let bytes = 0;
-  for (const name of await readdir(directory)) {
+  for (const name of (await unlessMissing(readdir(directory, { recursive: isDeep }))) ?? []) {
     signal.throwIfAborted();
-    bytes += await bytesOf(join(directory, name));
+    const found = await unlessMissing(stat(join(directory, name)));
+    if (found?.isFile() === true) bytes += found.size;
   }
   return bytes;
 }
 
-async function bytesOf(file: string): Promise<number> {
-  try {
-    return (await stat(file)).size;
-  } catch (failure) {
-    // Segments and tables may be deleted between the listing and the measurement.
-    if (failure instanceof Error && 'code' in failure && failure.code === 'ENOENT') return 0;
+/** Files may be deleted between the listing and the measurement, and histories be none yet. */
+async function unlessMissing<Value>(work: Promise<Value>): Promise<Value | undefined> {
+  return work.catch((failure: unknown) => {
+    if (failure instanceof Error && 'code' in failure && failure.code === 'ENOENT') return undefined;
     throw failure;
-  }
+  });
 }

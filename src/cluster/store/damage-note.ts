@@ -1,10 +1,9 @@
 /**
- * A file next to the store that records damaged tables found while the node ran.
+ * A file next to the store that records damaged tables and segments found while the node ran.
  *
- * Damage in the rows of a table may be found long after a start, and the node is restarted automatically: without the
- * note it would serve the damaged table again until the damage is found once more. With the note, the next start
- * verifies every block of every table and the checksum of every row before it serves. While a table is damaged, the
- * node does not start.
+ * Damage may be found long after a start, and the node is restarted automatically: without the note it would serve the
+ * damaged file again until the damage is found once more. With the note, the next start verifies every block of every
+ * table and segment and the checksum of every row before it serves. While a file is damaged, the node does not start.
  */
 import { closeSync, fsyncSync, openSync, statSync, unlinkSync, writeSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,8 +1,9 @@
 /**
  * The data directory of a node: its layout, its identity, and its lock, so that only one process has it open.
  *
- *   <data>/store   LevelDB: applied state; its lock is the lock of the whole directory. In it, of a large store, second
- *                  names of tables that were not looked at yet: unseen
+ *   <data>/store   LevelDB: applied state; its lock is the lock of the whole directory. In it, the histories of databases
+ *                  as segment files: histories; and, of a large store, second names of tables that were not looked at
+ *                  yet: unseen
  *   <data>/log     the write-ahead log; beside it, perhaps, one that is to take its place (next-log.ts)
  *   <data>/damage  what was found damaged while the node ran (damage-note.ts); mostly not there
  *
@@ -14,10 +15,11 @@ import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseError, type Random } from '#base';
-import { isCorruptRecord, verifyStoredRows } from '#database';
+import { isFaultOfRow, verifyStoredRows } from '#database';
 import {
   DiskGuard,
   type DiskGuardOptions,
+  historiesIn,
   holdTables,
   isLevelLocked,
   isLevelStoreInUse,
@@ -88,7 +90,9 @@ export async function openDataDirectory(directory: string, options: DataDirector
     throw belongsNowhere(directory);
   await makeWritableDirectory(directory);
   await makeWritableDirectory(logDirectory);
-  if (existsSync(storeDirectory)) await makeWritableDirectory(storeDirectory);
+  for (const each of [storeDirectory, historiesIn(storeDirectory)]) {
+    if (existsSync(each)) await makeWritableDirectory(each);
+  }
   for (const each of [directory, logDirectory, storeDirectory]) if (existsSync(each)) await checkUsable(each);
   const isSuspect = hasDamageNote(directory);
   options.onSuspicion?.(isSuspect);
@@ -100,8 +104,8 @@ export async function openDataDirectory(directory: string, options: DataDirector
   });
   try {
     if (isSuspect) {
-      await verifyStoredRows(store).catch((failure: unknown) => {
-        throw isCorruptRecord(failure) ? damagedRow(storeDirectory, failure) : failure;
+      await verifyAll(store).catch((failure: unknown) => {
+        throw isFaultOfRow(failure) ? damagedRow(storeDirectory, failure) : failure;
       });
       clearDamageNote(directory);
     }
@@ -191,9 +195,14 @@ async function checkLogIsNew(logDirectory: string, storeLogs: readonly LevelLog[
   });
 }
 
+async function verifyAll(store: LevelStore): Promise<void> {
+  await verifyStoredRows(store);
+  await store.verifyHistories();
+}
+
 /** LevelDB has written valid checksums around the damaged row, so its tables look intact. */
 function damagedRow(storeDirectory: string, cause: Error): DatabaseError {
-  const message = `${storeDirectory} has a damaged row, so the node does not start. ${cause.message}. Check the disk. ${RESTORE_HINT}`;
+  const message = `${storeDirectory} is damaged, so the node does not start. ${cause.message}. Check the disk. ${RESTORE_HINT}`;
   return new DatabaseError('internal', message, { details: { reason: 'CorruptRecord' }, cause });
 }
 

@@ -2,6 +2,7 @@
  * A store whose every change is durable when its promise resolves, for the few changes whose order must survive a power
  * failure. The plain store may lose any unsynced batch and keep later ones.
  */
+import type { GroupId } from '#base';
 import type { KvBatch, KvWriter } from '#kv';
 
 export class SyncedStore implements KvWriter {
@@ -26,5 +27,10 @@ export class SyncedStore implements KvWriter {
   async clear(gte: Uint8Array, lt: Uint8Array): Promise<void> {
     await this.#kv.clear(gte, lt);
     await this.#sync();
+  }
+
+  /** Durable by itself. */
+  cutHistory(group: GroupId, position: number): Promise<number> {
+    return this.#kv.cutHistory(group, position);
   }
 }

@@ -7,7 +7,7 @@
  *   - after `syncDirectory` returned, so do the names in it;
  *   - before that, any subset of the written sectors of 512 bytes may have survived, each of them whole.
  */
-import { closeSync, constants, openSync, open as openLater, readdirSync, read as readLater, readSync } from 'node:fs';
+import { closeSync, constants, open as openLater, openSync, readdirSync, read as readLater, readSync } from 'node:fs';
 import { copyFile, type FileHandle, link, mkdir, open, readdir, rename, rmdir, stat, unlink } from 'node:fs/promises';
 import { patiently, patientlyAwait } from '../descriptors.ts';
 
@@ -57,8 +57,7 @@ const NO_LINKS: ReadonlySet<unknown> = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP'
 /** The file system of this machine. */
 export const nodeSegmentDisk: SegmentDisk = {
   list: (directory) => unlessMissing(() => patiently(() => readdirSync(directory))) ?? [],
-  listLater: async (directory) =>
-    (await unlessMissingLater(() => patientlyAwait(() => readdir(directory)))) ?? [],
+  listLater: async (directory) => (await unlessMissingLater(() => patientlyAwait(() => readdir(directory)))) ?? [],
   open: (path) => unlessMissing(() => patiently(() => new NodeReadable(openSync(path, 'r')))),
   openLater: (path) => unlessMissingLater(async () => new NodeReadable(await patientlyAwait(() => openFile(path)))),
   openToWrite: async (path, mode) =>

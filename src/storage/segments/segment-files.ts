@@ -23,6 +23,21 @@ const FAST_MS = 0.3;
 const OPEN_FILES_MAX = 64;
 const GROUPS_MAX = 1024;
 
+/** Why bytes of a segment cannot be used. */
+export interface SegmentFault {
+  readonly text: string;
+  /** The bytes are not there, as opposed to other ones. */
+  readonly isMissing: boolean;
+}
+
+export function missing(text: string): SegmentFault {
+  return { text, isMissing: true };
+}
+
+export function damaged(text: string): SegmentFault {
+  return { text, isMissing: false };
+}
+
 /** One segment of a history. Its descriptor is opened when it is read, and may be closed between two reads. */
 export class SegmentFile {
   readonly name: string;
@@ -49,13 +64,13 @@ export class SegmentFile {
     return this.#isSlow;
   }
 
-  /** Reads on this thread; returns how many bytes there were. As text: why the file cannot be used. */
-  read(into: Uint8Array, at: number): number | string {
+  /** Reads on this thread; returns how many bytes there were. */
+  read(into: Uint8Array, at: number): number | SegmentFault {
     const { disk, nowMs } = this.#options;
     const startMs = nowMs();
     if (this.#file === undefined) {
       const opened = disk.open(this.#path);
-      if (opened === undefined) return `there is no file ${this.#path}`;
+      if (opened === undefined) return missing(`there is no file ${this.#path}`);
       const header = new Uint8Array(BLOCK_BYTES);
       const fault = this.#faultIn(header, opened.read(header, 0));
       if (fault === undefined) this.#adopt(opened);
@@ -68,10 +83,10 @@ export class SegmentFile {
   }
 
   /** The same off this thread. */
-  async readLater(into: Uint8Array, at: number): Promise<number | string> {
+  async readLater(into: Uint8Array, at: number): Promise<number | SegmentFault> {
     const startMs = this.#options.nowMs();
     const file = this.#file?.shared() ?? (await this.#openLater());
-    if (typeof file === 'string') return file;
+    if (!(file instanceof SharedFile)) return file;
     const count = await file.readLater(into, at).finally(() => file.release());
     this.#fastReads = this.#options.nowMs() - startMs < FAST_MS ? this.#fastReads + 1 : 0;
     if (this.#fastReads >= FAST_READS) {
@@ -87,9 +102,9 @@ export class SegmentFile {
   }
 
   /** The descriptor, for one more user. */
-  async #openLater(): Promise<SharedFile | string> {
+  async #openLater(): Promise<SharedFile | SegmentFault> {
     const opened = await this.#options.disk.openLater(this.#path);
-    if (opened === undefined) return `there is no file ${this.#path}`;
+    if (opened === undefined) return missing(`there is no file ${this.#path}`);
     const header = new Uint8Array(BLOCK_BYTES);
     const count = await opened.readLater(header, 0).catch((failure: unknown) => {
       opened.close();
@@ -98,7 +113,7 @@ export class SegmentFile {
     const fault = this.#faultIn(header, count);
     if (fault === undefined && this.#file === undefined) return this.#adopt(opened).shared();
     opened.close();
-    return fault ?? this.#file?.shared() ?? `${this.#path} is closed`;
+    return fault ?? this.#file?.shared() ?? missing(`${this.#path} is closed`);
   }
 
   #adopt(opened: ReadableSegment): SharedFile {
@@ -108,11 +123,12 @@ export class SegmentFile {
     return file;
   }
 
-  #faultIn(header: Uint8Array, count: number): string | undefined {
-    if (count < header.length) return `${this.#path} has no whole header`;
+  #faultIn(header: Uint8Array, count: number): SegmentFault | undefined {
+    if (count < header.length) return missing(`${this.#path} has no whole header`);
     const start = readHeader(header);
-    if (typeof start === 'string') return `${this.#path} cannot be read: ${start}`;
-    return start.position === this.base ? undefined : `the header of ${this.#path} has position ${start.position}`;
+    if (typeof start === 'string') return damaged(`${this.#path} cannot be read: ${start}`);
+    if (start.position === this.base) return undefined;
+    return damaged(`the header of ${this.#path} has position ${start.position}`);
   }
 }
 

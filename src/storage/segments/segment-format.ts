@@ -43,19 +43,10 @@ export function sealBlock(bytes: Uint8Array, at: number, used: number): void {
 
 /** Number of data bytes of the block at `at`; undefined when the block is not one that was sealed. */
 export function usedInBlock(bytes: Uint8Array, at: number): number | undefined {
-  const used = statedUse(bytes, at);
-  return used <= BLOCK_DATA_BYTES && statedCrc(bytes, at) === checksum(bytes, at, at + CRC_AT) ? used : undefined;
-}
-
-/** The count that the block states, verified or not. */
-export function statedUse(bytes: Uint8Array, at: number): number {
-  return (bytes[at + USED_AT] ?? 0) | ((bytes[at + USED_AT + 1] ?? 0) << 8);
-}
-
-/** The checksum that the block states. */
-export function statedCrc(bytes: Uint8Array, at: number): number {
+  const used = (bytes[at + USED_AT] ?? 0) | ((bytes[at + USED_AT + 1] ?? 0) << 8);
   const [one = 0, two = 0, three = 0, four = 0] = bytes.subarray(at + CRC_AT, at + BLOCK_BYTES);
-  return (one | (two << 8) | (three << 16) | (four << 24)) >>> 0;
+  const crc = (one | (two << 8) | (three << 16) | (four << 24)) >>> 0;
+  return used <= BLOCK_DATA_BYTES && crc === checksum(bytes, at, at + CRC_AT) ? used : undefined;
 }
 
 /** Number of the block that has the position, in the segment that begins at `base`. */

@@ -7,9 +7,9 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { assert, DatabaseError, type GroupId, NO_BYTES } from '#base';
-import { HistoryDamage, type HistoryRange, type HistoryReader, type ReadMemory } from '#kv';
+import { HistoryFault, type HistoryRange, type HistoryReader, type ReadMemory } from '#kv';
 import { nodeSegmentDisk, type SegmentDisk } from './segment-disk.ts';
-import { type SegmentFile, SegmentFiles } from './segment-files.ts';
+import { damaged, missing, type SegmentFault, type SegmentFile, SegmentFiles } from './segment-files.ts';
 import { BLOCK_BYTES, BLOCK_DATA_BYTES, blockAt, blockStart, usedInBlock } from './segment-format.ts';
 
 export interface SegmentReaderOptions {
@@ -61,9 +61,9 @@ export class SegmentReader implements HistoryReader {
   read(group: GroupId, range: HistoryRange, memory?: ReadMemory): Uint8Array {
     for (let repeat = 0; ; repeat++) {
       const found = this.#readNow(group, range, memory);
-      if (typeof found !== 'string') return found;
+      if (found instanceof Uint8Array) return found;
       this.#files.forget(group);
-      if (repeat === REPEATS + PAUSED_REPEATS) throw new HistoryDamage(group, range, found);
+      if (repeat === REPEATS + PAUSED_REPEATS) throw new HistoryFault(group, range, found);
       if (repeat >= REPEATS) this.#pauses.now();
     }
   }
@@ -74,7 +74,7 @@ export class SegmentReader implements HistoryReader {
     memory?: ReadMemory,
   ): readonly Uint8Array[] | Promise<readonly Uint8Array[]> {
     const found = ranges.map((range) => this.#readSoon(group, range, memory));
-    return found.every((bytes) => bytes instanceof Uint8Array) ? found : Promise.all(found);
+    return found.every((bytes) => bytes instanceof Uint8Array) ? found : allOf(found);
   }
 
   close(): void {
@@ -85,9 +85,9 @@ export class SegmentReader implements HistoryReader {
   #readSoon(group: GroupId, range: HistoryRange, memory?: ReadMemory): Uint8Array | Promise<Uint8Array> {
     try {
       const parts = this.#partsOf(group, range);
-      if (typeof parts === 'string' || parts.some(({ file }) => file.isSlow)) return this.#readLater(group, range, memory);
+      if ('text' in parts || parts.some(({ file }) => file.isSlow)) return this.#readLater(group, range, memory);
       const found = this.#readNow(group, range, memory);
-      return typeof found === 'string' ? this.#readLater(group, range, memory) : found;
+      return found instanceof Uint8Array ? found : this.#readLater(group, range, memory);
     } catch (failure) {
       return Promise.reject(failure as Error);
     }
@@ -96,16 +96,16 @@ export class SegmentReader implements HistoryReader {
   async #readLater(group: GroupId, range: HistoryRange, memory?: ReadMemory): Promise<Uint8Array> {
     for (let repeat = 0; ; repeat++) {
       const found = await this.#tryLater(group, range, memory);
-      if (typeof found !== 'string') return found;
+      if (found instanceof Uint8Array) return found;
       this.#files.forget(group);
-      if (repeat === REPEATS + PAUSED_REPEATS) throw new HistoryDamage(group, range, found);
+      if (repeat === REPEATS + PAUSED_REPEATS) throw new HistoryFault(group, range, found);
       if (repeat >= REPEATS) await this.#pauses.later();
     }
   }
 
-  #readNow(group: GroupId, range: HistoryRange, memory?: ReadMemory): Uint8Array | string {
+  #readNow(group: GroupId, range: HistoryRange, memory?: ReadMemory): Uint8Array | SegmentFault {
     const parts = this.#partsOf(group, range);
-    if (typeof parts === 'string') return parts;
+    if ('text' in parts) return parts;
     const raw = memoryFor(parts, memory);
     for (const part of parts) {
       const count = orUnreadable(group, () => part.file.read(...placeOf(part, raw)));
@@ -115,15 +115,14 @@ export class SegmentReader implements HistoryReader {
     return joinBlocks(parts, raw);
   }
 
-  async #tryLater(group: GroupId, range: HistoryRange, memory?: ReadMemory): Promise<Uint8Array | string> {
+  async #tryLater(group: GroupId, range: HistoryRange, memory?: ReadMemory): Promise<Uint8Array | SegmentFault> {
     const parts = this.#partsOf(group, range);
-    if (typeof parts === 'string') return parts;
+    if ('text' in parts) return parts;
     const raw = memoryFor(parts, memory);
-    const counts = await Promise.all(parts.map((part) => part.file.readLater(...placeOf(part, raw)))).catch(
-      (cause: unknown) => {
-        throw unreadable(group, cause);
-      },
-    );
+    const reads = parts.map((part) => part.file.readLater(...placeOf(part, raw)));
+    const counts = await allOf(reads).catch((cause: unknown) => {
+      throw unreadable(group, cause);
+    });
     for (const [index, part] of parts.entries()) {
       const fault = faultInCount(part, counts[index] ?? 0);
       if (fault !== undefined) return fault;
@@ -131,7 +130,7 @@ export class SegmentReader implements HistoryReader {
     return joinBlocks(parts, raw);
   }
 
-  #partsOf(group: GroupId, { from, to }: HistoryRange): readonly Part[] | string {
+  #partsOf(group: GroupId, { from, to }: HistoryRange): readonly Part[] | SegmentFault {
     assert(from >= 0 && from <= to, 'A range of a history does not end before it begins', [from, to]);
     if (from === to) return [];
     const files = orUnreadable(group, () => this.#files.of(group));
@@ -149,7 +148,7 @@ export class SegmentReader implements HistoryReader {
       parts.push({ file: this.#files.use(file), from: begin, to: end, block, blocks, at });
       at += blocks * BLOCK_BYTES;
     }
-    return parts.length === 0 ? `it has no segment with position ${from}` : parts;
+    return parts.length === 0 ? missing(`it has no segment with position ${from}`) : parts;
   }
 }
 
@@ -176,26 +175,28 @@ function placeOf({ block, blocks, at }: Part, raw: Uint8Array): readonly [Uint8A
   return [raw.subarray(at, at + blocks * BLOCK_BYTES), block * BLOCK_BYTES];
 }
 
-function faultInCount({ file, block, blocks }: Part, count: number | string): string | undefined {
-  if (typeof count === 'string') return count;
+function faultInCount({ file, block, blocks }: Part, count: number | SegmentFault): SegmentFault | undefined {
+  if (typeof count !== 'number') return count;
   const whole = Math.floor(count / BLOCK_BYTES);
-  return whole === blocks ? undefined : `segment ${file.name} ends before block ${block + whole}`;
+  return whole === blocks ? undefined : missing(`segment ${file.name} ends before block ${block + whole}`);
 }
 
-/** The data of these blocks, in place; as text: their fault. */
-function joinBlocks(parts: readonly Part[], raw: Uint8Array): Uint8Array | string {
+/** The data of these blocks, in place. */
+function joinBlocks(parts: readonly Part[], raw: Uint8Array): Uint8Array | SegmentFault {
   let begin = 0;
   let end = 0;
   for (const [index, { file, from, to, block, blocks, at }] of parts.entries()) {
     for (let number = 0; number < blocks; number++) {
       const place = at + number * BLOCK_BYTES;
       const used = usedInBlock(raw, place);
-      if (used === undefined) return `block ${block + number} of segment ${file.name} does not match its checksum`;
+      if (used === undefined)
+        return damaged(`block ${block + number} of segment ${file.name} does not match its checksum`);
       const start = blockStart(block + number, file.base);
       const needed = Math.min(BLOCK_DATA_BYTES, to - start);
       // A segment with another one behind it ends there.
       const isEnd = number === blocks - 1 && index < parts.length - 1;
-      if (used < needed || (isEnd && used > needed)) return `segment ${file.name} has data up to ${start + used}`;
+      if (used < needed || (isEnd && used > needed))
+        return missing(`segment ${file.name} has data up to ${start + used}`);
       const skipped = Math.max(0, from - start);
       if (place === 0) {
         begin = skipped;
@@ -207,6 +208,12 @@ function joinBlocks(parts: readonly Part[], raw: Uint8Array): Uint8Array | strin
     }
   }
   return raw.subarray(begin, end);
+}
+
+/** As `Promise.all`, but no read still writes into its memory when one has failed: others will use it. */
+async function allOf<Value>(reads: readonly (Value | Promise<Value>)[]): Promise<readonly Value[]> {
+  await Promise.allSettled(reads);
+  return Promise.all(reads);
 }
 
 function orUnreadable<Value>(group: GroupId, work: () => Value): Value {

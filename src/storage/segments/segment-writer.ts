@@ -5,9 +5,11 @@
  * go to different groups at once, but a group is in one call at a time. After a failed write or sync nothing is written
  * any more (W7).
  */
-import { assert, type GroupId } from '#base';
+import { assert, type GroupId, NO_BYTES } from '#base';
 import type { HistoryAppend, SegmentStart } from '#kv';
+import { checksum } from '../checksum.ts';
 import { corruption, unwritten } from '../storage-failure.ts';
+import { cutHistory } from './segment-cut.ts';
 import { isMissing, nodeSegmentDisk, type SegmentDisk, type WritableSegment } from './segment-disk.ts';
 import {
   BLOCK_BYTES,
@@ -21,7 +23,7 @@ import {
   usedInBlock,
   writeHeader,
 } from './segment-format.ts';
-import { cutSegment } from './segment-cut.ts';
+import type { SyncedTail } from './synced-tail.ts';
 
 /** Groups whose last segment stays open, with a copy of its last block. */
 const OPEN_FILES_MAX = 64;
@@ -33,9 +35,9 @@ interface Tail {
   readonly path: string;
   readonly base: number;
   readonly file: WritableSegment;
-  end: number;
-  /** Data of the last block, unless that is full. */
-  partial: Uint8Array;
+  readonly end: number;
+  /** Data of the last block, also when it is full. */
+  readonly partial: Uint8Array;
 }
 
 export class SegmentWriter {
@@ -46,7 +48,7 @@ export class SegmentWriter {
   /** Written since their last sync. */
   #files = new Set<string>();
   #directories = new Set<string>();
-  #syncing: Promise<void> = Promise.resolve();
+  #written = new Map<GroupId, Pick<Tail, 'end' | 'partial'>>();
   #failure: unknown;
 
   constructor(directory: string, disk: SegmentDisk = nodeSegmentDisk) {
@@ -66,39 +68,27 @@ export class SegmentWriter {
     });
   }
 
-  /** When the promise resolves, every append that had resolved before the call is on stable storage. */
-  async sync(): Promise<void> {
-    // A sync that has begun took what was written from the sets, and may not be done.
-    const syncing = this.#syncing.then(() => this.#guarded(() => this.#sync()));
-    this.#syncing = syncing.catch(() => undefined);
-    await syncing;
+  /**
+   * When the promise resolves, every append that had resolved before the call is on stable storage. Returns how far
+   * these histories were synced. No cut runs meanwhile, and no other sync.
+   */
+  async sync(): Promise<ReadonlyMap<GroupId, SyncedTail>> {
+    return this.#guarded(() => this.#sync());
   }
 
-  /**
-   * Removes what the history has from the position on, durably. Returns the position up to which checksums prove what
-   * stays: less than `position` where a crash has torn the last block, or has lost bytes before the position.
-   */
-  async cut(group: GroupId, position: number): Promise<number> {
+  /** See `cutHistory`. */
+  cut(group: GroupId, position: number, synced: SyncedTail): ReturnType<typeof cutHistory> {
     return this.#guarded(async () => {
       await this.#close(group);
+      this.#written.delete(group);
       const directory = this.#directoryOf(group);
-      const bases = segmentBases(await this.#disk.listLater(directory));
-      const kept = bases.filter((base) => base < position);
-      for (const base of bases.slice(kept.length).toReversed()) await this.#remove(this.#pathOf(group, base));
-      const last = kept.at(-1);
-      if (last === undefined) {
-        if (bases.length > 0) await this.#disk.removeDirectory(directory);
-        if (bases.length > 0) await this.#disk.syncDirectory(this.#directory);
-        return 0;
-      }
-      if (kept.length < bases.length) await this.#disk.syncDirectory(directory);
-      return cutSegment(this.#disk, { path: this.#pathOf(group, last), base: last }, position);
+      const remove = (path: string): Promise<void> => this.#remove(path);
+      return cutHistory({ disk: this.#disk, directory, parent: this.#directory, remove }, position, synced);
     });
   }
 
-  /** Makes the history of `to` that of `from`, durably. Sealed segments are shared where the file system can. */
+  /** Makes the history of `to`, which has none, that of `from`. Sealed segments are shared where the file system can. */
   async copy(from: GroupId, to: GroupId): Promise<void> {
-    await this.cut(to, 0);
     await this.#guarded(async () => {
       const bases = segmentBases(await this.#disk.listLater(this.#directoryOf(from)));
       if (bases.length === 0) return;
@@ -109,8 +99,10 @@ export class SegmentWriter {
         if (!isShared) await this.#disk.copy(source, target);
         this.#files.add(target);
       }
+      const { file, ...tail } = await this.#openTail(to);
+      await file.close();
+      this.#written.set(to, tail);
     });
-    await this.sync();
   }
 
   /** Bytes of the files of a history. */
@@ -130,7 +122,6 @@ export class SegmentWriter {
 
   /** Every other call has ended. */
   async close(): Promise<void> {
-    await this.#syncing;
     for (const { file } of this.#tails.values()) await file.close();
     this.#tails.clear();
   }
@@ -138,7 +129,7 @@ export class SegmentWriter {
   async #append(group: GroupId, { position, bytes, segments }: HistoryAppend): Promise<void> {
     const tail = await this.#tailOf(group, position);
     const [first = { position: position + bytes.length }] = segments;
-    if (tail !== undefined) await this.#extend(tail, bytes.subarray(0, first.position - position));
+    if (tail !== undefined) await this.#extend(group, tail, bytes.subarray(0, first.position - position));
     else assert(first.position === position, 'The first record of a history begins a segment', position);
     for (const [index, start] of segments.entries()) {
       const end = segments[index + 1]?.position ?? position + bytes.length;
@@ -148,39 +139,37 @@ export class SegmentWriter {
 
   /** The end of the history, which must be at the position; undefined when there is none yet. */
   async #tailOf(group: GroupId, position: number): Promise<Tail | undefined> {
-    const known = this.#tails.get(group);
-    const tail = known ?? (position === 0 ? undefined : await this.#openTail(group, position));
+    const tail = this.#tails.get(group) ?? (position === 0 ? undefined : await this.#openTail(group));
     assert(position === (tail?.end ?? 0), 'Records are added at the end of a history', [position, tail?.end]);
-    this.#tails.delete(group);
-    if (tail !== undefined) this.#tails.set(group, tail);
     return tail;
   }
 
-  async #openTail(group: GroupId, position: number): Promise<Tail> {
+  async #openTail(group: GroupId): Promise<Tail> {
     const base = segmentBases(await this.#disk.listLater(this.#directoryOf(group))).at(-1) ?? 0;
     const path = this.#pathOf(group, base);
+    const { size } = await this.#disk.stat(path);
+    const block = Math.max(1, Math.floor(size / BLOCK_BYTES) - 1);
+    const bytes = new Uint8Array(BLOCK_BYTES);
     const file = await this.#disk.openToWrite(path, 'existing');
-    const block = blockAt(position - 1, base);
-    const used = position - blockStart(block, base);
-    const bytes = new Uint8Array(2 * BLOCK_BYTES);
     const count = await file.read(bytes, block * BLOCK_BYTES);
-    if (count !== BLOCK_BYTES || usedInBlock(bytes, 0) !== used) {
-      await file.close();
-      throw corruption(path, block * BLOCK_BYTES, `another end of the history than position ${position}`);
+    const used = usedInBlock(bytes, 0);
+    if (count === BLOCK_BYTES && used !== undefined && size % BLOCK_BYTES === 0) {
+      return { path, base, file, end: blockStart(block, base) + used, partial: bytes.subarray(0, used) };
     }
-    return { path, base, file, end: position, partial: bytes.slice(0, used % BLOCK_DATA_BYTES) };
+    await file.close();
+    throw corruption(path, block * BLOCK_BYTES, 'a last block that does not match its checksum');
   }
 
-  async #extend(tail: Tail, more: Uint8Array): Promise<void> {
+  async #extend(group: GroupId, tail: Tail, more: Uint8Array): Promise<void> {
     if (more.length === 0) return;
     const { partial, base, file, path, end } = tail;
-    const blocks = Math.ceil((partial.length + more.length) / BLOCK_DATA_BYTES);
-    const bytes = Buffer.allocUnsafeSlow(blocks * BLOCK_BYTES);
-    bytes.set(partial);
-    tail.partial = fillBlocks(bytes, 0, partial.length, more);
-    tail.end += more.length;
+    // A full block is not written again.
+    const kept = partial.length === BLOCK_DATA_BYTES ? NO_BYTES : partial;
+    const bytes = Buffer.allocUnsafeSlow(Math.ceil((kept.length + more.length) / BLOCK_DATA_BYTES) * BLOCK_BYTES);
+    bytes.set(kept);
+    const filled = fillBlocks(bytes, 0, kept.length, more);
     await orUnwritten(path, file.write(bytes, blockAt(end, base) * BLOCK_BYTES));
-    this.#files.add(path);
+    this.#note(group, { ...tail, end: end + more.length, partial: filled });
   }
 
   async #begin(group: GroupId, start: SegmentStart, records: Uint8Array): Promise<void> {
@@ -191,25 +180,37 @@ export class SegmentWriter {
     const bytes = Buffer.allocUnsafeSlow((1 + Math.ceil(records.length / BLOCK_DATA_BYTES)) * BLOCK_BYTES);
     writeHeader(bytes, start);
     const partial = fillBlocks(bytes, BLOCK_BYTES, 0, records);
-    const end = start.position + records.length;
-    this.#tails.set(group, { path, base: start.position, file, end, partial });
     await orUnwritten(path, file.write(bytes, 0));
     this.#directories.add(this.#directoryOf(group));
-    this.#files.add(path);
+    this.#note(group, { path, base: start.position, file, end: start.position + records.length, partial });
+  }
+
+  /** The records are in the file, to be synced. */
+  #note(group: GroupId, tail: Tail): void {
+    this.#tails.delete(group);
+    this.#tails.set(group, tail);
+    this.#files.add(tail.path);
+    this.#written.set(group, tail);
   }
 
   async #makeDirectory(group: GroupId): Promise<void> {
     await this.#disk.makeDirectory(this.#directory);
     await this.#disk.makeDirectory(this.#directoryOf(group));
-    for (const each of [parentOf(this.#directory), this.#directory, this.#directoryOf(group)]) this.#directories.add(each);
+    for (const each of [parentOf(this.#directory), this.#directory, this.#directoryOf(group)])
+      this.#directories.add(each);
   }
 
-  async #sync(): Promise<void> {
-    const [files, directories] = [this.#files, this.#directories];
+  async #sync(): Promise<ReadonlyMap<GroupId, SyncedTail>> {
+    const [files, directories, written] = [this.#files, this.#directories, this.#written];
     this.#files = new Set();
     this.#directories = new Set();
+    this.#written = new Map();
     await inParallel([...files], (path) => orUnwritten(path, unlessRemoved(this.#disk.syncFile(path))));
     await inParallel([...directories], (path) => orUnwritten(path, unlessRemoved(this.#disk.syncDirectory(path))));
+    const tails = [...written].map(([group, { end, partial }]) => {
+      return [group, { end, crc: checksum(partial, 0, partial.length) }] as const;
+    });
+    return new Map(tails);
   }
 
   async #remove(path: string): Promise<void> {
@@ -248,7 +249,7 @@ export class SegmentWriter {
   }
 }
 
-/** Puts records into the blocks from offset `at` on, of which `used` bytes of data are there; returns the last data. */
+/** Puts records into the blocks from offset `at` on, of which `used` bytes of data are there; returns those of the last. */
 function fillBlocks(bytes: Uint8Array, at: number, used: number, records: Uint8Array): Uint8Array {
   let taken = 0;
   let filled = used;
@@ -258,7 +259,7 @@ function fillBlocks(bytes: Uint8Array, at: number, used: number, records: Uint8A
     taken += more.length;
     filled += more.length;
     sealBlock(bytes, place, filled);
-    if (taken === records.length) return new Uint8Array(bytes.subarray(place, place + (filled % BLOCK_DATA_BYTES)));
+    if (taken === records.length) return new Uint8Array(bytes.subarray(place, place + filled));
     filled = 0;
   }
 }

@@ -13,9 +13,11 @@
 // the process of its node; each thread has its own handle, which waits in that thread.
 import { assert, DatabaseError } from '#base';
 import type { HistoryReader, KvBatch, KvRange, KvRow, KvStore, KvWriteOptions } from '#kv';
+import { Histories, type TailRows } from '../../../src/storage/segments/histories.ts';
 import { memoryKv } from '../../support/memory-kv.ts';
+import { MemorySegmentDisk } from '../../support/memory-segment-disk.ts';
 import { type Operation, RecordedBatch, replay } from '../../support/recorded-batch.ts';
-import { SegmentHistories } from '../../support/segment-histories.ts';
+import { simulated } from '../../support/segment-histories.ts';
 import type { Isolate } from '../engine/isolate.ts';
 import type { Rng } from '../engine/random.ts';
 
@@ -27,7 +29,7 @@ interface Write {
 interface Whole {
   readonly visible: ReturnType<typeof memoryKv>;
   readonly writes: readonly Write[];
-  readonly segments: SegmentHistories;
+  readonly disk: MemorySegmentDisk;
 }
 
 interface Flip {
@@ -49,7 +51,9 @@ const [SYNCED, UNSYNCED] = [Uint8Array.of(1), Uint8Array.of(0)];
 
 export class SimStore {
   #visible = memoryKv();
-  #segments = new SegmentHistories();
+  #disk = new MemorySegmentDisk();
+  /** Those of the process that runs. */
+  #histories = this.#openHistories();
   /** The rows at the last power failure or silent fault; the writes since then are not included. */
   readonly #durable = memoryKv();
   /** Writes since then, in order. */
@@ -88,7 +92,7 @@ export class SimStore {
         rows.map((row) => ({ kind: 'put', ...row })),
       );
     }
-    copy.#segments = new SegmentHistories(this.#segments.disk.snapshot());
+    copy.#useDisk(this.#disk.snapshot());
     copy.byteLength = this.byteLength;
     return copy;
   }
@@ -132,13 +136,13 @@ export class SimStore {
     this.#isBroken = false;
     this.#failAfter = undefined;
     this.#freeUs = 0;
-    this.#segments = new SegmentHistories(this.#segments.disk);
+    this.#useDisk(this.#disk);
   }
 
   /** Simulates a power failure: each unsynced batch, sector and name survives with this probability. */
   async losePower(share: number): Promise<void> {
     const survives = (): boolean => this.#random.chance(share);
-    this.#segments = this.#segments.afterPowerLoss({ sector: survives, name: survives });
+    this.#useDisk(this.#disk.afterPowerLoss({ sector: survives, name: survives }));
     this.#persist();
     for (const { operations, isDurable } of this.#writes) {
       if (isDurable || this.#random.chance(share)) put(this.#durable, operations);
@@ -162,8 +166,7 @@ export class SimStore {
     const kept = this.#writes.slice(0, Math.max(0, this.#writes.length - writes));
     const lost = this.#writes.length - kept.length;
     if (lost === 0) return 0;
-    const segments = new SegmentHistories(this.#segments.disk.snapshot());
-    this.#whole ??= { visible: this.#visible, writes: this.#writes, segments };
+    this.#whole ??= { visible: this.#visible, writes: this.#writes, disk: this.#disk.snapshot() };
     this.#writes = kept;
     this.#syncedCount = Math.min(this.#syncedCount, this.#movedCount + kept.length);
     this.#visible = memoryKv();
@@ -202,7 +205,7 @@ export class SimStore {
     if (whole === undefined) return;
     this.#whole = undefined;
     this.#visible = whole.visible;
-    this.#segments = whole.segments;
+    this.#useDisk(whole.disk);
     for (const { operations } of whole.writes) put(this.#durable, operations);
     this.#writes = [];
     this.#movedCount = Math.max(this.#movedCount, this.#syncedCount);
@@ -226,13 +229,13 @@ export class SimStore {
       compact: () => Promise.resolve(),
       cutHistory: async (group, position) => {
         await isolate.sleep(this.#drawUs(SYNC_US_MEAN), 'history cut');
-        return this.#segments.writer.cut(group, position);
+        return this.#histories.cut(group, position);
       },
       copyHistory: async (from, to) => {
         await isolate.sleep(this.#drawUs(SYNC_US_MEAN), 'history copy');
-        await this.#segments.writer.copy(from, to);
+        await this.#histories.copy(from, to);
       },
-      historySize: (group) => this.#segments.writer.size(group),
+      historySize: (group) => this.#histories.size(group),
       close: () => Promise.resolve(),
       syncFiles: () => this.#syncFiles(isolate),
     };
@@ -241,9 +244,9 @@ export class SimStore {
   /** Reads of several ranges wait for the disk from time to time. */
   #historyIn(isolate: Isolate): HistoryReader {
     return {
-      read: (group, range, memory) => this.#segments.history.read(group, range, memory),
+      read: (group, range, memory) => this.#histories.reader.read(group, range, memory),
       readAll: (group, ranges, memory) => {
-        const read = () => this.#segments.history.readAll(group, ranges, memory);
+        const read = () => this.#histories.reader.readAll(group, ranges, memory);
         if (this.#random.chance(0.5)) return read();
         return isolate.sleep(this.#drawUs(READ_US_MEAN), 'history read').then(read);
       },
@@ -269,8 +272,8 @@ export class SimStore {
       this.#seen(bytes);
       this.byteLength += bytes.length;
     }
-    await this.#segments.writer.append(appends);
-    if (isSynced) await this.#segments.writer.sync();
+    await this.#histories.append(appends);
+    assert(!isSynced, 'A batch with records is made durable by a sync of the files');
     await isolate.sleep(this.#random.between(1, 50), 'history written');
   }
 
@@ -320,11 +323,29 @@ export class SimStore {
     await range.close();
   }
 
-  /** Everything acknowledged before the call is durable after it. */
+  #useDisk(disk: MemorySegmentDisk): void {
+    this.#disk = disk;
+    this.#histories = this.#openHistories();
+  }
+
+  #openHistories(): Histories {
+    const write: TailRows['write'] = async (rows, { sync }) => {
+      const batch = new RecordedBatch();
+      for (const [key, value] of rows) {
+        if (value === undefined) batch.del(key);
+        else batch.put(key, value);
+      }
+      this.#apply(batch.operations, sync);
+    };
+    return new Histories(simulated(this.#disk, { get: (key) => this.#visible.get(key), write }));
+  }
+
+  /** Everything acknowledged before the call is durable after it: the histories, then the rows. */
   async #syncFiles(isolate: Isolate): Promise<void> {
+    await isolate.sleep(this.#drawUs(SYNC_US_MEAN), 'history sync');
+    await this.#histories.sync();
     const covered = this.#movedCount + this.#writes.length;
     await isolate.sleep(this.#drawUs(SYNC_US_MEAN), 'store sync');
-    await this.#segments.writer.sync();
     this.#syncedCount = Math.max(this.#syncedCount, covered);
   }
 

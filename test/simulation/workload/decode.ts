@@ -5,6 +5,7 @@ import { Event } from '../../../proto/gen/cairn/v1/event.ts';
 import { LoggedTransaction } from '../../../proto/gen/cairn/v1/transaction.ts';
 import type { Calls, EventSeen, EventSketch, TransactionSeen } from '../history.ts';
 
+const TRANSACTIONS_FIELD = 1;
 const BODY_FIELD = 15;
 
 export function eventSeen({ position, recordedTimeMs, bytes, storedId }: StoredEvent): EventSeen {
@@ -25,6 +26,11 @@ export function transactionSeen(record: Uint8Array): TransactionSeen {
     events: body.events.map(sketchOf),
     body: messagesOf(record, BODY_FIELD)[0] ?? new Uint8Array(0),
   };
+}
+
+/** The transactions of a proto LogBatch. */
+export function transactionsOf(batch: Uint8Array): readonly TransactionSeen[] {
+  return messagesOf(batch, TRANSACTIONS_FIELD).map(transactionSeen);
 }
 
 /** The encoded messages of a field. */

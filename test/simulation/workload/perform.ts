@@ -4,7 +4,7 @@ import { DATA_KIND, encodeEvent, Faults, NO_OPTIONS, ORIGIN } from '#model';
 import type { DatabaseDescription, ReadAt, Service, Shown } from '#service';
 import type { CallKind, Calls, EventSketch, ReadRequest, Scope } from '../history.ts';
 import type { Work } from '../node/sim-relay.ts';
-import { eventSeen, transactionSeen, transactionsOf, transactValue } from './decode.ts';
+import { eventSeen, transactionSeen, transactValue } from './decode.ts';
 
 /** Abort signal, and the minimum revision in addition to that of the request. */
 type Asked = Pick<Work, 'signal' | 'shown'>;

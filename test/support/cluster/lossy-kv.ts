@@ -3,25 +3,30 @@
 // not synced unless all batches survive.
 import { assert, type GroupId } from '#base';
 import type { HistoryReader, KvBatch, KvRange, KvRangeOptions, KvStore, KvWriteOptions } from '#kv';
+import { Histories } from '../../../src/storage/segments/histories.ts';
 import { memoryKv } from '../memory-kv.ts';
+import { MemorySegmentDisk } from '../memory-segment-disk.ts';
 import { type Operation, RecordedBatch, replay } from '../recorded-batch.ts';
-import { SegmentHistories } from '../segment-histories.ts';
+import { simulated } from '../segment-histories.ts';
 
 export class LossyKv implements KvStore {
   readonly #visible = memoryKv();
-  readonly #segments: SegmentHistories;
+  readonly #disk: MemorySegmentDisk;
+  readonly #histories: Histories;
   readonly #journal: { readonly operations: readonly Operation[]; isDurable: boolean }[] = [];
   /** Writes wait for this promise, so that a test can observe the state between a commit and its application. */
   gate: Promise<void> = Promise.resolve();
   /** Number of rows of each write. */
   readonly writes: number[] = [];
 
-  constructor(segments: SegmentHistories = new SegmentHistories()) {
-    this.#segments = segments;
+  constructor(disk: MemorySegmentDisk = new MemorySegmentDisk()) {
+    this.#disk = disk;
+    const rows = { get: (key: Uint8Array) => this.#visible.get(key), write: this.#writeTails.bind(this) };
+    this.#histories = new Histories(simulated(disk, rows));
   }
 
   get history(): HistoryReader {
-    return this.#segments.history;
+    return this.#histories.reader;
   }
 
   get(key: Uint8Array): Uint8Array | undefined {
@@ -44,10 +49,9 @@ export class LossyKv implements KvStore {
     assert(batch instanceof RecordedBatch, 'A batch is written by the store that made it');
     await this.gate;
     this.writes.push(batch.count);
-    await this.#segments.writer.append(batch.appends);
-    if (options.sync === true && batch.appends.size > 0) await this.#segments.writer.sync();
-    this.#journal.push({ operations: batch.operations, isDurable: options.sync ?? false });
-    await replay(this.#visible, batch.operations);
+    await this.#histories.append(batch.appends);
+    await this.#keep(batch, options.sync ?? false);
+    if (options.sync === true && batch.appends.size > 0) await this.checkpointFiles();
   }
 
   async clear(gte: Uint8Array, lt: Uint8Array): Promise<void> {
@@ -61,15 +65,15 @@ export class LossyKv implements KvStore {
   }
 
   cutHistory(group: GroupId, position: number): Promise<number> {
-    return this.#segments.writer.cut(group, position);
+    return this.#histories.cut(group, position);
   }
 
   copyHistory(from: GroupId, to: GroupId): Promise<void> {
-    return this.#segments.writer.copy(from, to);
+    return this.#histories.copy(from, to);
   }
 
   historySize(group: GroupId): Promise<number> {
-    return this.#segments.writer.size(group);
+    return this.#histories.size(group);
   }
 
   async approximateSize(): Promise<number> {
@@ -84,9 +88,8 @@ export class LossyKv implements KvStore {
 
   /** Makes everything written so far durable. */
   async checkpointFiles(): Promise<void> {
-    const covered = [...this.#journal];
-    await this.#segments.writer.sync();
-    for (const write of covered) write.isDurable = true;
+    await this.#histories.sync();
+    for (const write of this.#journal) write.isDurable = true;
   }
 
   /** Number of batches that a power failure may lose. */
@@ -97,8 +100,7 @@ export class LossyKv implements KvStore {
   /** The store after a crash; `survives` decides for each unsynced batch, by its number. */
   async crash(survives: (unsynced: number) => boolean): Promise<LossyKv> {
     const areKept = Array.from({ length: this.unsyncedCount }, (_, number) => survives(number)).every(Boolean);
-    const segments = this.#segments.afterPowerLoss({ sector: () => areKept, name: () => areKept });
-    const next = new LossyKv(segments);
+    const next = new LossyKv(this.#disk.afterPowerLoss({ sector: () => areKept, name: () => areKept }));
     let unsynced = 0;
     for (const { operations, isDurable } of this.#journal) {
       const survived = isDurable || survives(unsynced);
@@ -108,5 +110,22 @@ export class LossyKv implements KvStore {
       next.#journal.push({ operations, isDurable: true });
     }
     return next;
+  }
+
+  async #writeTails(
+    rows: readonly (readonly [Uint8Array, Uint8Array | undefined])[],
+    { sync }: { readonly sync: boolean },
+  ): Promise<void> {
+    const batch = new RecordedBatch();
+    for (const [key, value] of rows) {
+      if (value === undefined) batch.del(key);
+      else batch.put(key, value);
+    }
+    await this.#keep(batch, sync);
+  }
+
+  async #keep({ operations }: RecordedBatch, isDurable: boolean): Promise<void> {
+    this.#journal.push({ operations, isDurable });
+    await replay(this.#visible, operations);
   }
 }

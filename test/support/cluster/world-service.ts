@@ -1,5 +1,4 @@
 /** The service on one node of a world of several nodes; the test controls the time of its limits. */
-import { crc32 } from 'node:zlib';
 import type { NodeId } from '#base';
 import { nativeSha256 } from '#cluster';
 import { createMetrics } from '#observability';
@@ -12,7 +11,7 @@ export function serviceOf(world: ReplicaWorld, node: NodeId, timers: ManualTimer
     node: world.at(node).front,
     clock: { nowMs: () => world.nowMs },
     random: { bytes: (count) => new Uint8Array(count) },
-    digests: { crc32, sha256: nativeSha256 },
+    sha256: nativeSha256,
     metrics: createMetrics({ runtime: false }),
     release: 'test',
     limits: {},

@@ -2,13 +2,16 @@
 // conformance suite of the port, and a count of the steps in a large store.
 import { expect, it } from 'vitest';
 import { KeyWriter } from '#kv';
+import { historyConformance } from '../../support/history-conformance.ts';
 import { drain, kvConformance } from '../../support/kv-conformance.ts';
 import { memoryKv } from '../../support/memory-kv.ts';
 
-kvConformance('the store in memory', () => {
-  const store = memoryKv();
-  return Promise.resolve({ store, reader: store, close: () => store.close() });
-});
+for (const conformance of [kvConformance, historyConformance]) {
+  conformance('the store in memory', () => {
+    const store = memoryKv();
+    return Promise.resolve({ store, reader: store, close: () => store.close() });
+  });
+}
 
 it('the store in memory holds 20,000 rows put in mixed order and returns them sorted (K1)', async () => {
   const store = memoryKv();

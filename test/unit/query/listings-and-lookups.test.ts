@@ -2,7 +2,6 @@
 // whose names are prefixes of one another; every prefix and page size is compared with a sorted list.
 import { beforeAll, describe, expect, it } from 'vitest';
 import {
-  eventAt,
   eventById,
   type ListedName,
   type Listing,
@@ -59,24 +58,21 @@ describe.each(LISTINGS)('a listing of subjects with %o', (listing) => {
 });
 
 describe('a look-up', () => {
-  it('of a position returns its event, and nothing after the last', () => {
-    expect(eventAt(database.source, { revision: 3, index: 1 })).toEqual(database.events[5]?.stored);
-    expect(eventAt(database.source, { revision: 3, index: 2 })).toBeUndefined();
-  });
-
-  it('of a stream and an id returns the event with that id, as of a revision', () => {
+  it('of a stream and an id returns the event with that id, as of a revision', async () => {
     const wanted = { stream: 'b', id: 'same' };
-    expect(eventById(database.source, 1, wanted)).toEqual(database.events[1]?.stored);
-    expect(eventById(database.source, 0, wanted)).toBeUndefined();
-    expect(eventById(database.source, 9, { stream: 'b', id: 'other' })).toBeUndefined();
-    expect(eventById(database.source, 9, { stream: 'none', id: 'same' })).toBeUndefined();
+    expect(await eventById(database.source, 1, wanted)).toEqual(database.events[1]?.stored);
+    expect(await eventById(database.source, 0, wanted)).toBeUndefined();
+    expect(await eventById(database.source, 9, { stream: 'b', id: 'other' })).toBeUndefined();
+    expect(await eventById(database.source, 9, { stream: 'none', id: 'same' })).toBeUndefined();
   });
 
-  it('of a transaction id returns its transaction, as of a revision', () => {
-    expect(transactionById(database.source, 9, transactionIdOf(4))?.revision).toBe(4);
-    expect(transactionById(database.source, 3, transactionIdOf(4))).toBeUndefined();
-    expect(transactionById(database.source, 9, transactionIdOf(99))).toBeUndefined();
-    expect(transactionAt(database.source, 4)).toEqual(transactionById(database.source, 9, transactionIdOf(4)));
+  it('of a transaction id returns its transaction, as of a revision', async () => {
+    expect((await transactionById(database.source, 9, transactionIdOf(4)))?.revision).toBe(4);
+    expect(await transactionById(database.source, 3, transactionIdOf(4))).toBeUndefined();
+    expect(await transactionById(database.source, 9, transactionIdOf(99))).toBeUndefined();
+    expect(await transactionAt(database.source, 4)).toEqual(
+      await transactionById(database.source, 9, transactionIdOf(4)),
+    );
   });
 
   it.each([

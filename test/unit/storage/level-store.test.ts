@@ -8,22 +8,25 @@ import { Worker } from 'node:worker_threads';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { DatabaseError } from '#base';
 import { isStoreDamage, type LevelStore, openLevelStore } from '#storage';
+import { historyConformance } from '../../support/history-conformance.ts';
 import { kvConformance } from '../../support/kv-conformance.ts';
 import { testDir } from '../../support/test-scope.ts';
 
 const MIB = 2 ** 20;
 const SMALL = { cacheBytes: 2 ** 20, writeBufferBytes: 2 ** 16, maxFileBytes: 2 ** 16 };
 
-kvConformance('LevelDB, read through a second handle', async () => {
-  const directory = testDir();
-  const store = await openLevelStore(directory, SMALL);
-  const reader = await openLevelStore(directory, SMALL);
-  const close = async (): Promise<void> => {
-    await reader.close();
-    await store.close();
-  };
-  return { store, reader, close };
-});
+for (const conformance of [kvConformance, historyConformance]) {
+  conformance('LevelDB, read through a second handle', async () => {
+    const directory = testDir();
+    const store = await openLevelStore(directory, SMALL);
+    const reader = await openLevelStore(directory, SMALL);
+    const close = async (): Promise<void> => {
+      await reader.close();
+      await store.close();
+    };
+    return { store, reader, close };
+  });
+}
 
 describe('the LevelDB store', () => {
   let directory: string;

@@ -2,7 +2,7 @@
 // leaves the thread where the disk is slow. Method: every byte and every cut of a small segment; a simulated disk.
 import { describe, expect, it } from 'vitest';
 import { toGroupId } from '#base';
-import { HistoryDamage } from '#kv';
+import { HistoryFault } from '#kv';
 import { SegmentReader } from '../../../../src/storage/segments/segment-reader.ts';
 import { SegmentWriter } from '../../../../src/storage/segments/segment-writer.ts';
 import { bytesAt, recordsAt } from '../../../support/history-records.ts';
@@ -14,7 +14,7 @@ const FILE = `${HISTORIES}/00000007/0000000000000000.segment`;
 
 async function withRecords(lengths: readonly number[], segmentBytes = 1e9): Promise<SegmentHistories> {
   const histories = new SegmentHistories();
-  await histories.writer.append(new Map([[GROUP, recordsAt({ position: 0, lengths, segmentBytes })]]));
+  await histories.histories.append(new Map([[GROUP, recordsAt({ position: 0, lengths, segmentBytes })]]));
   return histories;
 }
 
@@ -29,7 +29,7 @@ describe('damage of a segment', () => {
     expect(bytes).toHaveLength(2 * 4_096);
     for (let at = 0; at < bytes.length; at++) {
       bytes[at] = (bytes[at] ?? 0) ^ (1 << (at & 7));
-      expect(() => readWith(disk, 0, 50), `byte ${at}`).toThrow(HistoryDamage);
+      expect(() => readWith(disk, 0, 50), `byte ${at}`).toThrow(HistoryFault);
       bytes[at] = (bytes[at] ?? 0) ^ (1 << (at & 7));
     }
     expect(readWith(disk, 0, 50)).toEqual(bytesAt(0, 50));
@@ -39,7 +39,7 @@ describe('damage of a segment', () => {
     const { disk } = await withRecords([50]);
     for (let size = 2 * 4_096 - 1; size >= 0; size--) {
       disk.resize(FILE, size);
-      expect(() => readWith(disk, 0, 50), `cut to ${size}`).toThrow(HistoryDamage);
+      expect(() => readWith(disk, 0, 50), `cut to ${size}`).toThrow(HistoryFault);
     }
   });
 
@@ -58,9 +58,11 @@ describe('damage of a segment', () => {
 
 describe('a reader of segments', () => {
   it('sees a segment that was begun, and a history that was begun again, after it had read the group', async () => {
-    const { disk, writer, history } = await withRecords([5_000]);
+    const { disk, histories, history } = await withRecords([5_000]);
     history.read(GROUP, { from: 0, to: 5_000 });
-    await writer.append(new Map([[GROUP, recordsAt({ position: 5_000, segment: 0, lengths: [100], segmentBytes: 1 })]]));
+    await histories.append(
+      new Map([[GROUP, recordsAt({ position: 5_000, segment: 0, lengths: [100], segmentBytes: 1 })]]),
+    );
     expect(history.read(GROUP, { from: 4_990, to: 5_100 })).toEqual(bytesAt(4_990, 110));
     expect(disk.files).toHaveLength(2);
   });
@@ -125,5 +127,34 @@ describe('a reader of segments', () => {
     readMs = 0.2;
     for (let reads = 0; reads < 32; reads++) expect(await read()).toBe(true);
     expect(await read()).toBe(false);
+  });
+
+  it('reports a failed read when no other one still writes into memory', async () => {
+    const { disk } = await withRecords([100, 100], 1);
+    const [first = ''] = disk.files;
+    const gate = Promise.withResolvers<void>();
+    let isOver = false;
+    const open = disk.open.bind(disk);
+    disk.open = (path) => {
+      const file = open(path);
+      const readLater = async (into: Uint8Array, at: number): Promise<number> => {
+        if (path === first) throw new Error('EIO');
+        await gate.promise;
+        isOver = true;
+        return (await file?.readLater(into, at)) ?? 0;
+      };
+      return file && { ...file, readLater };
+    };
+    let nowMs = 0;
+    const reader = new SegmentReader(HISTORIES, { disk, nowMs: () => nowMs++ * 2, pauses: NO_PAUSES });
+    const ranges = [
+      { from: 0, to: 100 },
+      { from: 100, to: 200 },
+    ];
+    // The first reads are slow, so that the next ones leave the thread.
+    for (const range of ranges) reader.read(GROUP, range);
+    const failed = Promise.resolve(reader.readAll(GROUP, ranges)).catch(() => isOver);
+    setImmediate(gate.resolve);
+    expect(await failed).toBe(true);
   });
 });

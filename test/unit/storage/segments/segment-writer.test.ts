@@ -1,9 +1,10 @@
 // Goal: segments have the bytes of docs/formats/segments.md whatever the appends were, and nothing is written after a
 // failure. Method: a simulated disk.
 import { describe, expect, it } from 'vitest';
-import { type GroupId, toGroupId } from '#base';
+import { crc32, type GroupId, toGroupId } from '#base';
 import { StorageFailure } from '#storage';
 import { SegmentWriter } from '../../../../src/storage/segments/segment-writer.ts';
+import { NOTHING_SYNCED } from '../../../../src/storage/segments/synced-tail.ts';
 import { bytesAt, recordsAt } from '../../../support/history-records.ts';
 import { MemorySegmentDisk, type SegmentStep } from '../../../support/memory-segment-disk.ts';
 import { HISTORIES, SegmentHistories } from '../../../support/segment-histories.ts';
@@ -32,7 +33,8 @@ describe('a writer of segments', () => {
   it('makes the same files from the same records, however they are appended', async () => {
     const files = new Set<string>();
     for (const counts of [[300], Array.from({ length: 300 }, () => 1), [40, 1, 50, 9, 200]]) {
-      const { disk, writer } = new SegmentHistories();
+      const disk = new MemorySegmentDisk();
+      const writer = new SegmentWriter(HISTORIES, disk);
       await appendAll(writer, GROUP, counts);
       files.add(JSON.stringify(disk.files.map((path) => [path, Buffer.from(disk.file(path)).toString('base64')])));
       expect(disk.files).toHaveLength(4);
@@ -62,15 +64,22 @@ describe('a writer of segments', () => {
   });
 
   it('refuses to add to a history that ends elsewhere on the disk', async () => {
-    const { disk, writer } = new SegmentHistories();
+    const disk = new MemorySegmentDisk();
+    const writer = new SegmentWriter(HISTORIES, disk);
     await appendAll(writer, GROUP, [3]);
     const next = new SegmentWriter(HISTORIES, disk);
     const records = recordsAt({ position: 200, segment: 0, lengths: [100] });
-    await expect(next.append(new Map([[GROUP, records]]))).rejects.toThrow(/damaged at offset 4096/);
+    await expect(next.append(new Map([[GROUP, records]]))).rejects.toThrow('at the end of a history');
+    const [path = ''] = disk.files;
+    disk.file(path)[4_096] = 1;
+    await expect(new SegmentWriter(HISTORIES, disk).append(new Map([[GROUP, records]]))).rejects.toThrow(
+      /damaged at offset 4096/,
+    );
   });
 
   it('writes nothing after a failed write', async () => {
-    const { disk, writer } = new SegmentHistories();
+    const disk = new MemorySegmentDisk();
+    const writer = new SegmentWriter(HISTORIES, disk);
     await appendAll(writer, GROUP, [3]);
     disk.onStep = ({ kind }) => {
       if (kind === 'write') throw failure('EIO');
@@ -81,7 +90,7 @@ describe('a writer of segments', () => {
     disk.onStep = (step) => steps.push(step);
     await expect(writer.append(new Map([[OTHER, recordsAt({ position: 0, lengths: [1] })]]))).rejects.toThrow('EIO');
     await expect(writer.sync()).rejects.toThrow('EIO');
-    await expect(writer.cut(GROUP, 100)).rejects.toThrow('EIO');
+    await expect(writer.cut(GROUP, 100, NOTHING_SYNCED)).rejects.toThrow('EIO');
     expect(steps).toEqual([]);
   });
 
@@ -90,7 +99,8 @@ describe('a writer of segments', () => {
       ['EIO', 'unwritten'],
       ['ENOSPC', 'full'],
     ] as const) {
-      const { disk, writer } = new SegmentHistories();
+      const disk = new MemorySegmentDisk();
+      const writer = new SegmentWriter(HISTORIES, disk);
       await appendAll(writer, GROUP, [3]);
       disk.onStep = (step) => {
         if (step.kind === 'sync') throw failure(code);
@@ -103,18 +113,17 @@ describe('a writer of segments', () => {
     }
   });
 
-  it('syncs what was written since the last sync, and waits for a sync that runs', async () => {
-    const { disk, writer } = new SegmentHistories();
+  it('syncs what was written since the last sync, and reports how far that was', async () => {
+    const disk = new MemorySegmentDisk();
+    const writer = new SegmentWriter(HISTORIES, disk);
     const synced: string[] = [];
     disk.onStep = ({ kind, path }) => {
       if (kind === 'sync' || kind === 'sync-directory') synced.push(path.slice(HISTORIES.length));
     };
     await appendAll(writer, GROUP, [3]);
-    const first = writer.sync();
-    await writer.sync();
+    expect(await writer.sync()).toEqual(new Map([[GROUP, { end: 300, crc: crc32(bytesAt(0, 300), 0, 300) }]]));
     const files = ['/00000007/0000000000000000.segment'];
     expect(synced.toSorted()).toEqual(['', '', '/00000007', ...files].toSorted());
-    await first;
     await writer.append(new Map([[GROUP, recordsAt({ position: 300, segment: 0, lengths: [100] })]]));
     synced.length = 0;
     await writer.sync();
@@ -123,12 +132,14 @@ describe('a writer of segments', () => {
 
   it('shares sealed segments of a copied history where the file system has links', async () => {
     for (const hasLinks of [true, false]) {
-      const { disk, writer, history } = new SegmentHistories();
+      const disk = new MemorySegmentDisk();
+      const writer = new SegmentWriter(HISTORIES, disk);
       disk.hasLinks = hasLinks;
       await appendAll(writer, GROUP, [200]);
       await writer.copy(GROUP, OTHER);
       const links = await Promise.all(disk.files.map(async (path) => (await disk.stat(path)).nlink));
       expect(links).toEqual(hasLinks ? [2, 2, 1, 2, 2, 1] : [1, 1, 1, 1, 1, 1]);
+      const { history } = new SegmentHistories(disk);
       expect(history.read(OTHER, { from: 0, to: 20_000 }).length).toBeGreaterThanOrEqual(20_000);
     }
   });
