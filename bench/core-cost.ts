@@ -119,7 +119,7 @@ class CountingMachine implements CatalogMachine {
 const machines: Machines = {
   openCatalog: () => new CountingMachine(),
   createDatabase: () => new CountingMachine(),
-  markOf: () => new CountingMachine().applied,
+  markOf: () => ({ ...new CountingMachine().applied, end: 0 }),
   openDatabase: () => new CountingMachine(),
   verify: async () => true,
   rebuild: async () => undefined,

@@ -8,7 +8,7 @@ export type Operation =
 
 export class RecordedBatch implements KvBatch {
   readonly operations: Operation[] = [];
-  readonly appends = new Map<GroupId, HistoryAppend>();
+  readonly appends: Map<GroupId, HistoryAppend> = new Map();
   byteLength = 0;
 
   get count(): number {

@@ -49,6 +49,13 @@ export class SegmentHistories {
     return this.histories.cut(group, position);
   }
 
+  /** The same for the next process on the same machine. */
+  restarted(): SegmentHistories {
+    const next = new SegmentHistories(this.disk, new Map(this.#rows));
+    next.#durableRows = this.#durableRows;
+    return next;
+  }
+
   /** The rows of an unfinished checkpoint survive or not. */
   afterPowerLoss(survival: SegmentSurvival): SegmentHistories {
     const rows = survival.name('rows') ? this.#rows : this.#durableRows;

@@ -121,7 +121,7 @@ export async function openDataDirectory(directory: string, options: DataDirector
 }
 
 /**
- * Opens the store of a stopped node after verifying every row of its tables; creates nothing.
+ * Opens the store of a stopped node after verifying every row of its tables and every history; creates nothing.
  * @throws DatabaseError when there is no store, or another process has it open; StorageFailure when it is damaged.
  */
 export async function openStoppedStore(directory: string): Promise<StoppedStoreFiles> {
@@ -129,7 +129,14 @@ export async function openStoppedStore(directory: string): Promise<StoppedStoreF
   const places = { directory, storeDirectory, logDirectory, isSuspect: true };
   const look = existsSync(storeDirectory) ? await lookAt(places, ALL) : undefined;
   if (look === undefined) throw noStore(directory);
-  return { storeDirectory, logDirectory, store: await openUnlessLocked(places, {}), storeLogs: look.logs };
+  const store = await openUnlessLocked(places, {});
+  try {
+    await store.verifyHistories();
+    return { storeDirectory, logDirectory, store, storeLogs: look.logs };
+  } catch (failure) {
+    await store.close();
+    throw isFaultOfRow(failure) ? damagedRow(storeDirectory, failure) : failure;
+  }
 }
 
 /** Directory of the store, next to the log. */

@@ -6,6 +6,7 @@
  * the synced end is kept elsewhere (synced-tail.ts): everything up to that end can be proven, and what follows it is
  * dropped unless it is whole.
  */
+import { NO_BYTES } from '#base';
 import { checksum } from '../checksum.ts';
 import type { SegmentDisk } from './segment-disk.ts';
 import {
@@ -40,15 +41,20 @@ interface EndBlock {
   readonly wanted: number;
 }
 
-/**
- * Removes what follows the position, durably. Returns the end of the history: less than `position` where bytes before
- * that were not synced are lost or torn. The end has no checksum where synced bytes are damaged.
- */
-export async function cutHistory(
-  ports: CutPorts,
-  position: number,
-  synced: SyncedTail,
-): Promise<{ readonly end: number; readonly crc: number | undefined }> {
+export interface Cut {
+  /** End of the history: less than the position where bytes before it that were not synced are lost or torn. */
+  readonly end: number;
+  /** Data of the last block up to the end; absent where synced bytes are damaged. */
+  readonly partial?: Uint8Array;
+  /** Files that must be synced, for they have more than was synced before. */
+  readonly files: readonly string[];
+}
+
+/** Blocks that are written again at a time. */
+const BLOCKS_AT_ONCE = 256;
+
+/** Removes what follows the position, durably. */
+export async function cutHistory(ports: CutPorts, position: number, synced: SyncedTail): Promise<Cut> {
   const bases = segmentBases(await ports.disk.listLater(ports.directory));
   const isWhole =
     position <= synced.end ||
@@ -56,16 +62,51 @@ export async function cutHistory(
   const end = isWhole ? position : synced.end;
   const last = endBlock(ports.directory, bases, end);
   // A synced segment is lost: a read reports it.
-  if (last === undefined && end > 0) return { end: 0, crc: undefined };
+  if (last === undefined && end > 0) return { end: 0, files: [] };
   const removed = bases.filter((base) => base >= end);
   for (const base of removed.toReversed()) await ports.remove(`${ports.directory}/${segmentName(base)}`);
   if (last === undefined) {
     if (bases.length > 0) await ports.disk.removeDirectory(ports.directory);
     if (bases.length > 0) await ports.disk.syncDirectory(ports.parent);
-    return { end: 0, crc: 0 };
+    return { end: 0, partial: NO_BYTES, files: [] };
   }
   if (removed.length > 0) await ports.disk.syncDirectory(ports.directory);
-  return cutSegment(ports, last, synced);
+  const cut = await cutSegment(ports, last, synced);
+  return { ...cut, files: cut.end > synced.end ? await writeAgain(ports, bases, synced.end, cut.end) : [] };
+}
+
+/**
+ * Writes what was not synced again, unchanged: if a sync of the last process has failed, Linux takes the bytes that it
+ * has in memory for written, and the next sync does nothing about them.
+ */
+async function writeAgain(
+  { disk, directory }: CutPorts,
+  bases: readonly number[],
+  from: number,
+  to: number,
+): Promise<readonly string[]> {
+  const paths: string[] = [];
+  for (const [index, base] of bases.entries()) {
+    const end = Math.min(bases[index + 1] ?? to, to);
+    if (end <= from || base >= to) continue;
+    const path = `${directory}/${segmentName(base)}`;
+    const file = await disk.openToWrite(path, 'existing');
+    try {
+      // With the header, if no record of the segment was synced.
+      let at = from > base ? blockAt(from, base) * BLOCK_BYTES : 0;
+      const until = (blockAt(end - 1, base) + 1) * BLOCK_BYTES;
+      while (at < until) {
+        const bytes = new Uint8Array(Math.min(BLOCKS_AT_ONCE * BLOCK_BYTES, until - at));
+        const count = await file.read(bytes, at);
+        if (count > 0) await file.write(bytes.subarray(0, count), at);
+        at += bytes.length;
+      }
+    } finally {
+      await file.close();
+    }
+    paths.push(path);
+  }
+  return paths;
 }
 
 /** Undefined when no segment begins before the position. */
@@ -100,21 +141,17 @@ async function readBlock(disk: SegmentDisk, { path, block }: EndBlock): Promise<
   return count === BLOCK_BYTES ? bytes : undefined;
 }
 
-async function cutSegment(
-  ports: CutPorts,
-  last: EndBlock,
-  synced: SyncedTail,
-): Promise<{ readonly end: number; readonly crc: number | undefined }> {
+async function cutSegment(ports: CutPorts, last: EndBlock, synced: SyncedTail): Promise<Omit<Cut, 'files'>> {
   const { disk } = ports;
   const { path, base, block, start, wanted } = last;
   const bytes = await readBlock(disk, last);
   // Synced bytes are lost or damaged: a read reports it.
-  if (bytes === undefined) return { end: start, crc: undefined };
+  if (bytes === undefined) return { end: start };
   const used = usedInBlock(bytes, 0);
-  if (used !== undefined && used < wanted) return { end: start + used, crc: undefined };
+  if (used !== undefined && used < wanted) return { end: start + used };
   const isProven = used !== undefined || (blockAt(synced.end - 1, base) === block && isSyncedIn(bytes, start, synced));
-  if (!isProven) return { end: start + wanted, crc: undefined };
-  const cut = { end: start + wanted, crc: checksum(bytes, 0, wanted) };
+  if (!isProven) return { end: start + wanted };
+  const cut = { end: start + wanted, partial: bytes.subarray(0, wanted) };
   const { size, nlink } = await disk.stat(path);
   if (used === wanted && size === (block + 1) * BLOCK_BYTES) return cut;
   // Another history may share the file.

@@ -9,7 +9,7 @@ import { assert, type GroupId, NO_BYTES } from '#base';
 import type { HistoryAppend, SegmentStart } from '#kv';
 import { checksum } from '../checksum.ts';
 import { corruption, unwritten } from '../storage-failure.ts';
-import { cutHistory } from './segment-cut.ts';
+import { type Cut, cutHistory } from './segment-cut.ts';
 import { isMissing, nodeSegmentDisk, type SegmentDisk, type WritableSegment } from './segment-disk.ts';
 import {
   BLOCK_BYTES,
@@ -76,14 +76,18 @@ export class SegmentWriter {
     return this.#guarded(() => this.#sync());
   }
 
-  /** See `cutHistory`. */
-  cut(group: GroupId, position: number, synced: SyncedTail): ReturnType<typeof cutHistory> {
+  /** Removes what follows the position, durably; what was not synced before it is left to the next sync. */
+  cut(group: GroupId, position: number, synced: SyncedTail): Promise<Cut> {
     return this.#guarded(async () => {
       await this.#close(group);
       this.#written.delete(group);
       const directory = this.#directoryOf(group);
       const remove = (path: string): Promise<void> => this.#remove(path);
-      return cutHistory({ disk: this.#disk, directory, parent: this.#directory, remove }, position, synced);
+      const cut = await cutHistory({ disk: this.#disk, directory, parent: this.#directory, remove }, position, synced);
+      if (cut.files.length > 0) this.#noteDirectories(group);
+      for (const path of cut.files) this.#files.add(path);
+      if (cut.files.length > 0 && cut.partial !== undefined) this.#written.set(group, { ...cut, partial: cut.partial });
+      return cut;
     });
   }
 
@@ -196,6 +200,10 @@ export class SegmentWriter {
   async #makeDirectory(group: GroupId): Promise<void> {
     await this.#disk.makeDirectory(this.#directory);
     await this.#disk.makeDirectory(this.#directoryOf(group));
+    this.#noteDirectories(group);
+  }
+
+  #noteDirectories(group: GroupId): void {
     for (const each of [parentOf(this.#directory), this.#directory, this.#directoryOf(group)])
       this.#directories.add(each);
   }

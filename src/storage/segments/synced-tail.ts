@@ -3,7 +3,7 @@
  * each history (docs/formats/segments.md). With it a torn last block can be told from a damaged one.
  */
 import { DatabaseError, type GroupId, toGroupId, toHex } from '#base';
-import { KeyWriter, prefixEnd, readU32 } from '#kv';
+import { KeyWriter, readU32 } from '#kv';
 import { checksum } from '../checksum.ts';
 import { readU64, viewOf, writeU64 } from '../little-endian.ts';
 
@@ -30,7 +30,7 @@ export function tailKey(group: GroupId): Uint8Array {
 /** All of these rows. */
 export const TAILS: { readonly gte: Uint8Array; readonly lt: Uint8Array } = {
   gte: Uint8Array.of(PREFIX),
-  lt: prefixEnd(Uint8Array.of(PREFIX)),
+  lt: Uint8Array.of(PREFIX + 1),
 };
 
 export function groupOfTail(key: Uint8Array): GroupId {

@@ -1,4 +1,4 @@
-// Goal: rows of a deleted group are cleared permanently, with a power failure at any time (C8). Method: a store that
+// Goal: rows and history of a deleted group are cleared permanently, with a power failure at any time (C8). Method: a store that
 // may lose each batch that is not synced; the power fails after the trash has written.
 import { expect, it } from 'vitest';
 import { toGroupId } from '#base';
@@ -6,10 +6,12 @@ import type { KvReader } from '#kv';
 import { databaseMachines } from '../../../../src/cluster/apply/database-machines.ts';
 import { Trash } from '../../../../src/cluster/core/trash.ts';
 import { LossyKv } from '../../../support/cluster/lossy-kv.ts';
+import { recordsAt } from '../../../support/history-records.ts';
 
 const GROUP = toGroupId(7);
 const ROWS = databaseMachines.rowsOf(GROUP);
 
+const TAIL_ROWS = { gte: Uint8Array.of(2), lt: Uint8Array.of(3) };
 const TRASH_ROWS = { gte: Uint8Array.of(0, 1), lt: Uint8Array.of(0, 2) };
 
 async function countOf(kv: KvReader, rows: typeof ROWS): Promise<number> {
@@ -30,13 +32,17 @@ it('the mark of a deleted group is removed once the deletions of its rows are du
     cleared: async () => undefined,
   });
   for (let row = 0; row < 5; row++) batch.put(Uint8Array.from([...ROWS.gte, row]), new Uint8Array(1));
+  batch.append(GROUP, recordsAt({ position: 0, lengths: [100] }));
   trash.mark(batch, GROUP);
   await kv.write(batch, { sync: true });
   trash.add(GROUP, 0);
 
   await trash.run();
 
-  expect([await countOf(kv, ROWS), await countOf(kv, TRASH_ROWS)]).toEqual([0, 0]);
-  const restarted = await kv.crash(() => false);
-  expect([await countOf(restarted, ROWS), await countOf(restarted, TRASH_ROWS)]).toEqual([0, 0]);
+  for (const each of [kv, await kv.crash(() => false)]) {
+    expect([await countOf(each, ROWS), await countOf(each, TRASH_ROWS), await countOf(each, TAIL_ROWS)]).toEqual([
+      0, 0, 0,
+    ]);
+    expect(await each.historySize(GROUP)).toBe(0);
+  }
 });

@@ -14,6 +14,7 @@ import { nativeRandom } from '../../../../src/cluster/native.ts';
 import { type DataDirectory, openDataDirectory } from '../../../../src/cluster/store/data-directory.ts';
 import { IDENTITY_KEY, JOINING_KEY, readIdentity, writeIdentity } from '../../../../src/cluster/store/node-rows.ts';
 import { noteRemoved } from '../../../../src/cluster/store/own-identity.ts';
+import { recordsAt } from '../../../support/history-records.ts';
 import { testDir } from '../../../support/test-scope.ts';
 
 const OPTIONS = {
@@ -110,6 +111,31 @@ describe('the alarm', () => {
     await expect(openDataDirectory(directory, options)).rejects.toThrow(`${name} is damaged at offset`);
     expect(seen).toEqual([true]);
     expect(existsSync(join(directory, 'damage'))).toBe(true);
+  });
+
+  it('stays when a history is damaged, and goes when it is whole', async () => {
+    const { store, storeDirectory } = await openDataDirectory(directory, options);
+    const batch = store.batch();
+    batch.append(toGroupId(77), recordsAt({ position: 0, lengths: [5_000] }));
+    await store.write(batch, { sync: true });
+    await store.close();
+    seen.splice(0);
+
+    const segment = join(storeDirectory, 'histories/0000004d/0000000000000000.segment');
+    const bytes = readFileSync(segment);
+    for (const at of [4_200, 8_200]) {
+      bytes.writeUInt8(bytes.readUInt8(at) ^ 1, at);
+      writeFileSync(segment, bytes);
+      writeFileSync(join(directory, 'damage'), 'a segment\n');
+      await expect(openDataDirectory(directory, options)).rejects.toMatchObject({
+        message: expect.stringMatching(/history of group 77 .*start the node with --join/),
+        details: { reason: 'CorruptRecord' },
+      });
+      bytes.writeUInt8(bytes.readUInt8(at) ^ 1, at);
+    }
+    writeFileSync(segment, bytes);
+    await (await openDataDirectory(directory, options)).store.close();
+    expect([seen, existsSync(join(directory, 'damage'))]).toEqual([[true, true, true, false], false]);
   });
 
   it('stays when a row is damaged whose block has a valid checksum, and the error has advice', async () => {

@@ -130,6 +130,30 @@ describe('a writer of segments', () => {
     expect(synced).toEqual(files);
   });
 
+  it('writes again after a start what a failed sync may have lost, so that the next sync covers it', async () => {
+    const kept = new SegmentHistories();
+    const append = async (position: number, lengths: readonly number[]): Promise<number> => {
+      const segment = position === 0 ? undefined : 0;
+      const records = recordsAt({ position, segment, lengths, segmentBytes: SEGMENT_BYTES });
+      await kept.histories.append(new Map([[GROUP, records]]));
+      return position + records.bytes.length;
+    };
+    const synced = await append(0, [5_000]);
+    await kept.sync();
+    const end = await append(synced, [6_000, 3_000, 100]);
+    kept.disk.onStep = ({ kind }) => {
+      if (kind === 'sync') throw failure('EIO');
+    };
+    await expect(kept.sync()).rejects.toThrow('EIO');
+    kept.disk.onStep = undefined;
+    const next = kept.restarted();
+    expect(await next.cut(GROUP, end)).toBe(end);
+    await next.sync();
+    const after = next.afterPowerLoss({ sector: () => false, name: () => false });
+    expect(await after.cut(GROUP, end)).toBe(end);
+    expect(Buffer.compare(after.history.read(GROUP, { from: 0, to: end }), bytesAt(0, end))).toBe(0);
+  });
+
   it('shares sealed segments of a copied history where the file system has links', async () => {
     for (const hasLinks of [true, false]) {
       const disk = new MemorySegmentDisk();
