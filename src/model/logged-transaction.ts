@@ -24,7 +24,7 @@ export interface StoredEventId {
   readonly id: string;
 }
 
-/** What precedes the events. Offsets are in the bytes that were read. */
+/** A record up to its events. Offsets are in the bytes that were read. */
 export interface LoggedHead {
   readonly revision: number;
   readonly chainHashStart: number;

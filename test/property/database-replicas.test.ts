@@ -3,7 +3,7 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { toHex } from '#base';
-import { rebuildDerived, verifyHistory } from '#database';
+import { databaseAt, rebuildDerived, verifyHistory } from '#database';
 import type { KvStore } from '#kv';
 import { expectRowsToMatch } from '../support/database-checks.ts';
 import { CREATED_AT_MS, DatabaseHost } from '../support/database-host.ts';
@@ -58,6 +58,11 @@ it(
         }
         await host.flush();
         const { revision, end, segmentStart } = host.machine.applied;
+        for (const segment of segments) {
+          const [, first] = segment.split(' ').map(Number);
+          const before = databaseAt(host.reader(), host.machine.applied, (first ?? 0) - 1);
+          expect(segment.split(' ')[2]).toBe(toHex(before.chainHash));
+        }
         // A segment ends with the record that reaches its size.
         if (segmentBytes === 1) expect(segments).toHaveLength(revision);
         if (segmentBytes === 1e9) expect(segments).toHaveLength(Math.min(1, revision));

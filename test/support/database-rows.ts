@@ -43,7 +43,7 @@ export async function dump(kv: KvReader, group: GroupId = GROUP): Promise<readon
   ];
 }
 
-/** What replicas share, regardless of their flushes and of how the state arrived at them. */
+/** The content that replicas share, regardless of their flushes and of how the state arrived at them. */
 export async function sharedContent(kv: KvReader, group: GroupId = GROUP): Promise<readonly unknown[]> {
   const keys = new RowKeys(group);
   const applied = toHex(keys.applied());

@@ -16,6 +16,7 @@ import { walkPostings } from '../../support/database-checks.ts';
 import { DatabaseHost, sourceOf } from '../../support/database-host.ts';
 import type { OracleEvent } from '../../support/database-oracle.ts';
 import { transactionOf } from '../../support/database-requests.ts';
+import { LendingReader } from '../../support/lending-reader.ts';
 
 const ORDERS = { kind: HEAD_KIND.STREAM, term: encodeUtf8('orders') } as const;
 
@@ -27,6 +28,11 @@ function orders(count: number, from = 0): OracleEvent[] {
     stream: 'orders',
     subject: `s-${from + place}`,
   }));
+}
+
+/** A reader that gets no more bytes than it asks for, which are overwritten when it releases them. */
+function readerOf({ source, kv }: DatabaseHost): DatabaseReader {
+  return new DatabaseReader({ ...source, kv: new LendingReader(kv) }, { lends: true });
 }
 
 /** Latest revision of the selector, as a constraint that never holds reports it. */
@@ -58,7 +64,7 @@ it('records of any size are found by revision, by event and in slices of any siz
   for (let n = 0; n < 40; n++)
     await host.apply(transactionOf(orders(1 + (n % 3), 3 * n), [], new Uint8Array(sizes[n % sizes.length] ?? 0)));
   await host.flush();
-  const reader = new DatabaseReader(host.source, { lends: true });
+  const reader = readerOf(host);
   const whole = Array.from({ length: 40 }, (_, at) => new DatabaseReader(host.source).transaction(at + 1));
   for (const { revision, position, end } of whole.toReversed()) {
     expect(reader.transactionHead(revision)).toMatchObject({ revision, position, end });
@@ -87,16 +93,19 @@ it('events of posting entries are the same one by one and all at once, in any or
   // Every third id is taken, and some events are longer than what is read at first.
   for (let n = 0; n < 60; n++)
     await host.apply(transactionOf(orders(1, n % 3 === 0 ? 0 : n), [], new Uint8Array(n % 5 === 0 ? 5000 : 10)));
+  // The ids of the second are longer than what is read at first.
+  for (const _ of [1, 2]) await host.apply(transactionOf(orders(100, 500), [], new Uint8Array(2000)));
   await host.flush();
-  const reader = host.reader();
-  const list = await postings(reader, 60);
+  const reader = readerOf(host);
+  const list = await postings(reader, 62);
   const shuffled = list.toSorted((left, right) => ((left.revision * 7) % 61) - ((right.revision * 7) % 61));
   for (const entries of [list, shuffled, list.slice(0, 1), []]) {
+    reader.release();
     expect(await reader.eventsOf(entries)).toEqual(
       entries.map((entry) => new DatabaseReader(host.source).eventOf(entry)),
     );
   }
-  expect(list.filter(({ hasStoredId }) => hasStoredId)).toHaveLength(19);
+  expect(list.filter(({ hasStoredId }) => hasStoredId)).toHaveLength(119);
 });
 
 it('rows of effective times have whole transactions, and no further one when they have 256 events', async () => {
