@@ -9,7 +9,7 @@
  * A history is kept in segments, which are cut between two records. Where they are cut follows from the log alone, so
  * the segments of all replicas of a group are equal (docs/formats/segments.md).
  */
-import { DatabaseError, type GroupId } from '#base';
+import { DatabaseError, type GroupId, NO_BYTES } from '#base';
 
 /** The first place of a segment, and what was true there: a segment can be verified without those before it. */
 export interface SegmentStart {
@@ -43,7 +43,10 @@ export interface HistoryReader {
    * @throws HistoryFault when a checksum fails, or when the history ends before `to`
    */
   read(group: GroupId, range: HistoryRange, memory?: ReadMemory): Uint8Array;
-  /** As `read` for each range, all at once: a promise unless they are in memory. It never waits for the disk. */
+  /**
+   * As `read` for each range, all at once: a promise unless they are in memory. It never waits for the disk. When the
+   * promise is settled, nothing is written into `memory` any more.
+   */
   readAll(
     group: GroupId,
     ranges: readonly HistoryRange[],
@@ -66,29 +69,47 @@ export class HistoryFault extends DatabaseError {
   }
 }
 
-const CHUNK_BYTES = 128 * 1024;
+const CHUNK_BYTES = 32 * 1024;
+/** At most 4 MiB for the readers of one thread. */
+const SPARES_MAX = 128;
+const spares: Uint8Array[] = [];
 
 /**
  * Memory for many reads that end together. Buffers of their own would be garbage that V8 counts, and collects its whole
  * heap for.
  */
 export class ReadMemory {
-  #chunk: Uint8Array = new Uint8Array(0);
-  #used = 0;
+  /** Those in use; the last one has room. */
+  readonly #chunks: Uint8Array[] = [];
+  #used = CHUNK_BYTES;
+  /** Memory of a read that is larger than a chunk: slices of one walk use it in turn. */
+  #large: Uint8Array = NO_BYTES;
+  #isLargeUsed = false;
 
   /** Bytes of any content, valid until `reset`. */
   take(byteLength: number): Uint8Array {
-    if (this.#used + byteLength > this.#chunk.length) {
-      this.#chunk = new Uint8Array(Math.max(CHUNK_BYTES, byteLength));
+    if (byteLength > CHUNK_BYTES) return this.#takeLarge(byteLength);
+    if (this.#used + byteLength > CHUNK_BYTES) {
+      this.#chunks.push(spares.pop() ?? new Uint8Array(CHUNK_BYTES));
       this.#used = 0;
     }
     const from = this.#used;
     this.#used += byteLength;
-    return this.#chunk.subarray(from, this.#used);
+    return this.#chunks.at(-1)?.subarray(from, this.#used) ?? NO_BYTES;
   }
 
   /** Nothing that was taken is used any more. */
   reset(): void {
-    this.#used = 0;
+    spares.push(...this.#chunks.splice(0, SPARES_MAX - spares.length));
+    this.#chunks.length = 0;
+    this.#used = CHUNK_BYTES;
+    this.#isLargeUsed = false;
+  }
+
+  #takeLarge(byteLength: number): Uint8Array {
+    if (this.#isLargeUsed) return new Uint8Array(byteLength);
+    if (this.#large.length < byteLength) this.#large = new Uint8Array(byteLength);
+    this.#isLargeUsed = true;
+    return this.#large.subarray(0, byteLength);
   }
 }

@@ -1,4 +1,4 @@
-// A store reader that counts calls, rows, reads of the history and bytes, to measure the cost of a read without a clock.
+// A store reader that counts calls, rows, reads of a history and bytes, to measure the cost of a read without a clock.
 import type { HistoryRange, HistoryReader, KvRange, KvRangeOptions, KvReader, KvRow } from '#kv';
 
 /** Bytes of a history that are read from a disk together. */

@@ -74,7 +74,7 @@ export class SegmentReader implements HistoryReader {
     memory?: ReadMemory,
   ): readonly Uint8Array[] | Promise<readonly Uint8Array[]> {
     const found = ranges.map((range) => this.#readSoon(group, range, memory));
-    return found.every((bytes) => bytes instanceof Uint8Array) ? found : Promise.all(found);
+    return found.every((bytes) => bytes instanceof Uint8Array) ? found : allOf(found);
   }
 
   close(): void {
@@ -119,11 +119,10 @@ export class SegmentReader implements HistoryReader {
     const parts = this.#partsOf(group, range);
     if ('text' in parts) return parts;
     const raw = memoryFor(parts, memory);
-    const counts = await Promise.all(parts.map((part) => part.file.readLater(...placeOf(part, raw)))).catch(
-      (cause: unknown) => {
-        throw unreadable(group, cause);
-      },
-    );
+    const reads = parts.map((part) => part.file.readLater(...placeOf(part, raw)));
+    const counts = await allOf(reads).catch((cause: unknown) => {
+      throw unreadable(group, cause);
+    });
     for (const [index, part] of parts.entries()) {
       const fault = faultInCount(part, counts[index] ?? 0);
       if (fault !== undefined) return fault;
@@ -209,6 +208,12 @@ function joinBlocks(parts: readonly Part[], raw: Uint8Array): Uint8Array | Segme
     }
   }
   return raw.subarray(begin, end);
+}
+
+/** As `Promise.all`, but no read still writes into its memory when one has failed: others will use it. */
+async function allOf<Value>(reads: readonly (Value | Promise<Value>)[]): Promise<readonly Value[]> {
+  await Promise.allSettled(reads);
+  return Promise.all(reads);
 }
 
 function orUnreadable<Value>(group: GroupId, work: () => Value): Value {

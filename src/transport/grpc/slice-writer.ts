@@ -10,8 +10,8 @@
  *
  * A small slice is read as soon as the one before has left, however much others hold: the places of reads bound their
  * number (TM4). Larger slices use bytes that are lent while some are free; then the next slice is read while the last
- * one leaves. Only an event or transaction that exceeds a small slice waits for room, and a reader that stops is cut off while
- * others wait (T4).
+ * one leaves. Only an event or transaction that exceeds a small slice waits for room, and a reader that stops is cut
+ * off while others wait (T4).
  */
 import type { ReadScope, SlicePace } from '#service';
 import { type Account, type Hold, QUICK_MS } from '../memory-budget.ts';

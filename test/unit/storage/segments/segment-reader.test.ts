@@ -128,4 +128,33 @@ describe('a reader of segments', () => {
     for (let reads = 0; reads < 32; reads++) expect(await read()).toBe(true);
     expect(await read()).toBe(false);
   });
+
+  it('reports a failed read when no other one still writes into memory', async () => {
+    const { disk } = await withRecords([100, 100], 1);
+    const [first = ''] = disk.files;
+    const gate = Promise.withResolvers<void>();
+    let isOver = false;
+    const open = disk.open.bind(disk);
+    disk.open = (path) => {
+      const file = open(path);
+      const readLater = async (into: Uint8Array, at: number): Promise<number> => {
+        if (path === first) throw new Error('EIO');
+        await gate.promise;
+        isOver = true;
+        return (await file?.readLater(into, at)) ?? 0;
+      };
+      return file && { ...file, readLater };
+    };
+    let nowMs = 0;
+    const reader = new SegmentReader(HISTORIES, { disk, nowMs: () => nowMs++ * 2, pauses: NO_PAUSES });
+    const ranges = [
+      { from: 0, to: 100 },
+      { from: 100, to: 200 },
+    ];
+    // The first reads are slow, so that the next ones leave the thread.
+    for (const range of ranges) reader.read(GROUP, range);
+    const failed = Promise.resolve(reader.readAll(GROUP, ranges)).catch(() => isOver);
+    setImmediate(gate.resolve);
+    expect(await failed).toBe(true);
+  });
 });
