@@ -55,8 +55,8 @@ export interface HistoryReader {
 }
 
 /**
- * Bytes of a history that are not what was written, which is fatal to the node like a corrupt row; or that are not there,
- * which is not: the database may have been deleted during the read.
+ * Bytes of a history that are not what was written, which is fatal to the node like a corrupt row; or that are not
+ * there, which is not: the database may have been deleted during the read.
  */
 export class HistoryFault extends DatabaseError {
   constructor(
@@ -79,7 +79,7 @@ const spares: Uint8Array[] = [];
  * heap for.
  */
 export class ReadMemory {
-  /** Those in use; the last one has room. */
+  /** Chunks in use; the last one has room. */
   readonly #chunks: Uint8Array[] = [];
   #used = CHUNK_BYTES;
   /** Memory of a read that is larger than a chunk: slices of one walk use it in turn. */

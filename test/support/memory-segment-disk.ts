@@ -196,6 +196,7 @@ export class MemorySegmentDisk implements SegmentDisk {
   }
 
   async copy(from: string, to: string): Promise<void> {
+    if (this.#names.has(to)) await this.remove(to);
     const file = await this.openToWrite(to, 'create');
     await file.write(this.#inode(from).bytes.slice(), 0);
     await file.close();

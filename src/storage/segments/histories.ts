@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { GroupId } from '#base';
 import { type HistoryAppend, HistoryFault, type HistoryReader, ReadMemory } from '#kv';
-import { checksum } from '../checksum.ts';
 import { startOfSyncedBlock } from './segment-cut.ts';
 import { nodeSegmentDisk, type SegmentDisk } from './segment-disk.ts';
 import { groupName } from './segment-format.ts';
@@ -117,12 +116,9 @@ export class Histories {
   async #cut(group: GroupId, position: number): Promise<number> {
     const key = tailKey(group);
     const synced = decodeTail(group, this.#rows.get(key));
-    const { end, partial } = await this.#writer.cut(group, position, synced);
-    // Records that follow a cut below the synced end make that another one.
-    if (end < synced.end && partial !== undefined) {
-      const tail = encodeTail({ end, crc: checksum(partial, 0, partial.length) });
-      await this.#rows.write([[key, end === 0 ? undefined : tail]], { sync: true });
-    }
+    const { end } = await this.#writer.cut(group, position, synced, (tail) =>
+      this.#rows.write([[key, tail.end === 0 ? undefined : encodeTail(tail)]], { sync: true }),
+    );
     return end;
   }
 

@@ -6,7 +6,7 @@
  * the synced end is kept elsewhere (synced-tail.ts): everything up to that end can be proven, and what follows it is
  * dropped unless it is whole.
  */
-import { NO_BYTES } from '#base';
+import { compareBytes, NO_BYTES } from '#base';
 import { checksum } from '../checksum.ts';
 import type { SegmentDisk } from './segment-disk.ts';
 import {
@@ -29,6 +29,8 @@ export interface SegmentPlace {
 export interface CutPorts extends SegmentPlace {
   readonly parent: string;
   readonly remove: (path: string) => Promise<void>;
+  /** Makes an end before the synced one durable; called before anything is changed. */
+  readonly note: (tail: SyncedTail) => Promise<void>;
 }
 
 /** The block that ends at a position. */
@@ -61,18 +63,22 @@ export async function cutHistory(ports: CutPorts, position: number, synced: Sync
     ((await isWholeAt(ports, bases, synced.end)) && (await isWholeAt(ports, bases, position)));
   const end = isWhole ? position : synced.end;
   const last = endBlock(ports.directory, bases, end);
-  // A synced segment is lost: a read reports it.
-  if (last === undefined && end > 0) return { end: 0, files: [] };
+  const cut =
+    last === undefined ? { end: 0, partial: end === 0 ? NO_BYTES : undefined } : await readEnd(ports, last, synced);
+  const { partial } = cut;
+  // Synced bytes are lost or damaged: nothing is changed, and a read reports it.
+  if (partial === undefined) return { end: cut.end, files: [] };
+  // While the last block is replaced it may be torn.
+  if (end < synced.end) await ports.note({ end, crc: checksum(partial, 0, partial.length) });
   const removed = bases.filter((base) => base >= end);
   for (const base of removed.toReversed()) await ports.remove(`${ports.directory}/${segmentName(base)}`);
   if (last === undefined) {
-    if (bases.length > 0) await ports.disk.removeDirectory(ports.directory);
-    if (bases.length > 0) await ports.disk.syncDirectory(ports.parent);
-    return { end: 0, partial: NO_BYTES, files: [] };
+    if (bases.length > 0) await removeDirectory(ports);
+    return { end, partial, files: [] };
   }
   if (removed.length > 0) await ports.disk.syncDirectory(ports.directory);
-  const cut = await cutSegment(ports, last, synced);
-  return { ...cut, files: cut.end > synced.end ? await writeAgain(ports, bases, synced.end, cut.end) : [] };
+  await endFile(ports, last, partial);
+  return { end, partial, files: end > synced.end ? await writeAgain(ports, bases, synced.end, end) : [] };
 }
 
 /**
@@ -109,6 +115,13 @@ async function writeAgain(
   return paths;
 }
 
+/** With what a crash may have left of a copy. */
+async function removeDirectory({ disk, directory, parent, remove }: CutPorts): Promise<void> {
+  for (const name of await disk.listLater(directory)) await remove(`${directory}/${name}`);
+  await disk.removeDirectory(directory);
+  await disk.syncDirectory(parent);
+}
+
 /** Undefined when no segment begins before the position. */
 function endBlock(directory: string, bases: readonly number[], position: number): EndBlock | undefined {
   const base = bases.findLast((each) => each < position);
@@ -141,35 +154,47 @@ async function readBlock(disk: SegmentDisk, { path, block }: EndBlock): Promise<
   return count === BLOCK_BYTES ? bytes : undefined;
 }
 
-async function cutSegment(ports: CutPorts, last: EndBlock, synced: SyncedTail): Promise<Omit<Cut, 'files'>> {
-  const { disk } = ports;
-  const { path, base, block, start, wanted } = last;
+/** The data of the block up to the end; absent when they are not, or not surely, what was written. */
+async function readEnd(
+  { disk }: SegmentPlace,
+  last: EndBlock,
+  synced: SyncedTail,
+): Promise<{ readonly end: number; readonly partial?: Uint8Array }> {
+  const { base, block, start, wanted } = last;
   const bytes = await readBlock(disk, last);
-  // Synced bytes are lost or damaged: a read reports it.
   if (bytes === undefined) return { end: start };
   const used = usedInBlock(bytes, 0);
   if (used !== undefined && used < wanted) return { end: start + used };
   const isProven = used !== undefined || (blockAt(synced.end - 1, base) === block && isSyncedIn(bytes, start, synced));
-  if (!isProven) return { end: start + wanted };
-  const cut = { end: start + wanted, partial: bytes.subarray(0, wanted) };
+  return { end: start + wanted, ...(isProven && { partial: bytes.subarray(0, wanted) }) };
+}
+
+/** Ends the file with these data of its last block. */
+async function endFile({ disk, directory }: CutPorts, { path, block }: EndBlock, partial: Uint8Array): Promise<void> {
+  const [at, end] = [block * BLOCK_BYTES, (block + 1) * BLOCK_BYTES];
   const { size, nlink } = await disk.stat(path);
-  if (used === wanted && size === (block + 1) * BLOCK_BYTES) return cut;
+  const found = new Uint8Array(BLOCK_BYTES);
+  const wanted = new Uint8Array(BLOCK_BYTES);
+  wanted.set(partial);
+  sealBlock(wanted, 0, partial.length);
+  const reading = await disk.openToWrite(path, 'existing');
+  await reading.read(found, at).finally(() => reading.close());
+  if (size === end && compareBytes(found, wanted) === 0) return;
   // Another history may share the file.
   if (nlink > 1) {
     await disk.copy(path, `${path}.copy`);
+    await disk.syncFile(`${path}.copy`);
     await disk.rename(`${path}.copy`, path);
-    await disk.syncDirectory(ports.directory);
+    await disk.syncDirectory(directory);
   }
-  sealBlock(bytes, 0, wanted);
   const file = await disk.openToWrite(path, 'existing');
   try {
-    await file.write(bytes, block * BLOCK_BYTES);
-    await file.truncate((block + 1) * BLOCK_BYTES);
+    await file.write(wanted, at);
+    await file.truncate(end);
     await file.sync();
   } finally {
     await file.close();
   }
-  return cut;
 }
 
 function isSyncedIn(bytes: Uint8Array, start: number, { end, crc }: SyncedTail): boolean {

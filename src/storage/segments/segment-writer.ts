@@ -9,7 +9,7 @@ import { assert, type GroupId, NO_BYTES } from '#base';
 import type { HistoryAppend, SegmentStart } from '#kv';
 import { checksum } from '../checksum.ts';
 import { corruption, unwritten } from '../storage-failure.ts';
-import { type Cut, cutHistory } from './segment-cut.ts';
+import { type Cut, type CutPorts, cutHistory } from './segment-cut.ts';
 import { isMissing, nodeSegmentDisk, type SegmentDisk, type WritableSegment } from './segment-disk.ts';
 import {
   BLOCK_BYTES,
@@ -77,13 +77,14 @@ export class SegmentWriter {
   }
 
   /** Removes what follows the position, durably; what was not synced before it is left to the next sync. */
-  cut(group: GroupId, position: number, synced: SyncedTail): Promise<Cut> {
+  cut(group: GroupId, position: number, synced: SyncedTail, note: CutPorts['note']): Promise<Cut> {
     return this.#guarded(async () => {
       await this.#close(group);
       this.#written.delete(group);
       const directory = this.#directoryOf(group);
       const remove = (path: string): Promise<void> => this.#remove(path);
-      const cut = await cutHistory({ disk: this.#disk, directory, parent: this.#directory, remove }, position, synced);
+      const ports = { disk: this.#disk, directory, parent: this.#directory, remove, note };
+      const cut = await cutHistory(ports, position, synced);
       if (cut.files.length > 0) this.#noteDirectories(group);
       for (const path of cut.files) this.#files.add(path);
       if (cut.files.length > 0 && cut.partial !== undefined) this.#written.set(group, { ...cut, partial: cut.partial });

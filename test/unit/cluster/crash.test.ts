@@ -13,7 +13,10 @@ describe('recovery (C2, C7)', () => {
     await world.transact(group, 'one');
     world.pass(1000);
     await settle();
-    for (const text of ['two', 'three', 'four']) await world.transact(group, text);
+    for (const text of ['two', 'three', 'four']) {
+      await world.transact(group, text);
+      await settle();
+    }
     expect(world.kv.unsyncedCount).toBe(3);
     return { world, group };
   }

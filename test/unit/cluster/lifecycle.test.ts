@@ -75,6 +75,7 @@ it('the trash (C8) clears a deleted database and removes its mark', async () => 
   const world = await CoreWorld.started({ trashSliceRows: 3 });
   const [one, two] = [await world.create('one'), await world.create('two')];
   for (let at = 0; at < 10; at += 1) await Promise.all([world.transact(one, `a${at}`), world.transact(two, `b${at}`)]);
+  await settle();
   const [before, others] = [await rowsOf(world.kv, one), await rowsOf(world.kv, two)];
   await world.node.deleteDatabase('one');
   world.pass(9999);

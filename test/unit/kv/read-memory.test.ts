@@ -1,5 +1,5 @@
-// Goal: memory for reads is used again once it is released, and by one reader at a time. Method: random reads of several
-// readers, each of which writes its own bytes; buffers counted.
+// Goal: memory for reads is used again once it is released, and by one reader at a time. Method: random reads of
+// several readers, each of which writes its own bytes; buffers counted.
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { ReadMemory } from '#kv';

@@ -90,7 +90,7 @@ describe('a writer of segments', () => {
     disk.onStep = (step) => steps.push(step);
     await expect(writer.append(new Map([[OTHER, recordsAt({ position: 0, lengths: [1] })]]))).rejects.toThrow('EIO');
     await expect(writer.sync()).rejects.toThrow('EIO');
-    await expect(writer.cut(GROUP, 100, NOTHING_SYNCED)).rejects.toThrow('EIO');
+    await expect(writer.cut(GROUP, 100, NOTHING_SYNCED, async () => undefined)).rejects.toThrow('EIO');
     expect(steps).toEqual([]);
   });
 
