@@ -70,7 +70,10 @@ export interface KvBatch {
 }
 
 export interface KvWriteOptions {
-  /** True: the rows are on stable storage when the promise resolves. Default false: they survive the process only. */
+  /**
+   * True: the rows are on stable storage when the promise resolves; records of histories are not. Default false: the rows
+   * survive the process only.
+   */
   readonly sync?: boolean;
 }
 

@@ -223,7 +223,6 @@ class LevelKv implements LevelStore {
     const sync = options.sync ?? false;
     if (appends.size > 0) await this.#histories.append(appends);
     await wrapped(`Rows could not be written to the store in ${this.#directory}`, () => native.write({ sync }));
-    if (appends.size > 0 && sync) await this.checkpointFiles();
   }
 
   async clear(gte: Uint8Array, lt: Uint8Array): Promise<void> {

@@ -10,6 +10,8 @@ import { type KvRangeOptions, type KvReader, type KvRow, type KvStore } from '#k
 export interface KvUnderTest {
   readonly store: KvStore;
   readonly reader: KvReader;
+  /** Makes everything that was written durable. */
+  readonly sync: () => Promise<void>;
   close(): Promise<void>;
 }
 

@@ -259,21 +259,20 @@ export class SimStore {
     const durationUs = this.#drawUs(WRITE_US_MEAN) + (isSynced ? this.#drawUs(SYNC_US_MEAN) : 0);
     this.#freeUs = Math.max(this.#freeUs, isolate.nowUs) + durationUs;
     await isolate.sleep(this.#freeUs - isolate.nowUs, 'store write');
-    await this.#append(isolate, batch, isSynced);
+    await this.#append(isolate, batch);
     this.#failWhenDue(batch.operations);
     this.#apply(batch.operations, isSynced);
     await isolate.sleep(this.#random.between(1, 100), 'store written');
   }
 
   /** The process may end between the records and the rows of a batch. */
-  async #append(isolate: Isolate, { appends }: RecordedBatch, isSynced: boolean): Promise<void> {
+  async #append(isolate: Isolate, { appends }: RecordedBatch): Promise<void> {
     if (appends.size === 0) return;
     for (const { bytes } of appends.values()) {
       this.#seen(bytes);
       this.byteLength += bytes.length;
     }
     await this.#histories.append(appends);
-    assert(!isSynced, 'A batch with records is made durable by a sync of the files');
     await isolate.sleep(this.#random.between(1, 50), 'history written');
   }
 

@@ -51,7 +51,6 @@ export class LossyKv implements KvStore {
     this.writes.push(batch.count);
     await this.#histories.append(batch.appends);
     await this.#keep(batch, options.sync ?? false);
-    if (options.sync === true && batch.appends.size > 0) await this.checkpointFiles();
   }
 
   async clear(gte: Uint8Array, lt: Uint8Array): Promise<void> {

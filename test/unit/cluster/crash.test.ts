@@ -11,6 +11,7 @@ describe('recovery (C2, C7)', () => {
   async function written(): Promise<{ world: CoreWorld; group: GroupId }> {
     const { world, group } = await CoreWorld.withShop();
     await world.transact(group, 'one');
+    await settle();
     world.pass(1000);
     await settle();
     for (const text of ['two', 'three', 'four']) {

@@ -9,7 +9,7 @@ import { memoryKv } from '../../support/memory-kv.ts';
 for (const conformance of [kvConformance, historyConformance]) {
   conformance('the store in memory', () => {
     const store = memoryKv();
-    return Promise.resolve({ store, reader: store, close: () => store.close() });
+    return Promise.resolve({ store, reader: store, sync: async () => undefined, close: () => store.close() });
   });
 }
 

@@ -24,7 +24,7 @@ for (const conformance of [kvConformance, historyConformance]) {
       await reader.close();
       await store.close();
     };
-    return { store, reader, close };
+    return { store, reader, sync: () => store.checkpointFiles(), close };
   });
 }
 

@@ -117,7 +117,8 @@ describe('the alarm', () => {
     const { store, storeDirectory } = await openDataDirectory(directory, options);
     const batch = store.batch();
     batch.append(toGroupId(77), recordsAt({ position: 0, lengths: [5_000] }));
-    await store.write(batch, { sync: true });
+    await store.write(batch);
+    await store.checkpointFiles();
     await store.close();
     seen.splice(0);
 
