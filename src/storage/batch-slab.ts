@@ -6,9 +6,9 @@
  * checksum. This file does not write, and it does not know in which segment there is room.
  */
 import { assert, crc32, type GroupId, toGroupId } from '#base';
-import { checksum } from './checksum.ts';
+import { checksum } from './basis/checksum.ts';
+import { readU64, viewOf } from './basis/little-endian.ts';
 import type { GroupLedger, RecordPlace } from './group-ledger.ts';
-import { readU64, viewOf } from './little-endian.ts';
 import { decodeRecord, PAYLOAD_BYTES_MAX, RECORD_HEADER_BYTES, RECORD_OFFSET, RECORD_TYPE } from './log-records.ts';
 import { hasThinSector } from './sectors.ts';
 import {

@@ -4,6 +4,7 @@
  * It has no timer: its owner calls `check` a few times a second, and asks `level` before it takes a write.
  */
 import { statfsSync, statSync } from 'node:fs';
+import { gone } from './basis/storage-failure.ts';
 import {
   capacityNeeded,
   type DiskLevel,
@@ -14,7 +15,6 @@ import {
   defaultThresholds,
 } from './disk-level.ts';
 import { compactionBytesMax } from './level-store.ts';
-import { gone } from './storage-failure.ts';
 import { SEGMENT_BYTES_DEFAULT } from './wal.ts';
 
 export interface DiskGuardOptions {

@@ -25,7 +25,7 @@ import {
   write,
   writeSync,
 } from 'node:fs';
-import { patiently } from './descriptors.ts';
+import { patiently } from './basis/descriptors.ts';
 
 export interface DiskFile {
   readonly path: string;

@@ -21,9 +21,9 @@
  */
 import { dirname } from 'node:path';
 import { assert, crc32 } from '#base';
+import { readU64, viewOf, writeU64 } from './basis/little-endian.ts';
+import { corruption, foreign, missing, orUnwritten } from './basis/storage-failure.ts';
 import type { Disk, DiskFile } from './disk.ts';
-import { readU64, viewOf, writeU64 } from './little-endian.ts';
-import { corruption, foreign, missing, orUnwritten } from './storage-failure.ts';
 import { FORMAT_VERSION, ID_BYTES, isSameIdentity, type WalIdentity } from './wal-format.ts';
 
 const GUARD_SLOT_BYTES = 4096;

@@ -9,6 +9,8 @@
  * A failed write or sync, and a checksum that does not match on our own data, are fatal: they are reported to the owner
  * of the node, who stops it, and never tried a second time.
  */
+
+export { RESTORE_HINT, StorageFailure } from './basis/storage-failure.ts';
 export { DirectLog } from './direct-log.ts';
 export { type Disk, patientDisk } from './disk.ts';
 export { DiskGuard, type DiskGuardOptions, type DiskReport, diskUsedPercent } from './disk-guard.ts';
@@ -29,7 +31,6 @@ export { LogThread } from './log-thread.ts';
 export type { BatchId, LogWriter, PersistedFacts, RecoveredGroup, RecoveredLog } from './log-writer.ts';
 export { ScrubThread } from './scrub-thread.ts';
 export { historiesIn } from './segments/histories.ts';
-export { RESTORE_HINT, StorageFailure } from './storage-failure.ts';
 export { ROW_BYTES_DEFAULT, type StoreLook, verifyStore, verifyTables } from './store-check.ts';
 export { holdTables, noteStopped, releaseOthers } from './unseen-tables.ts';
 export { SEGMENT_BYTES_DEFAULT, Wal } from './wal.ts';

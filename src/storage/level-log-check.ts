@@ -21,8 +21,8 @@
  */
 import { closeSync, existsSync, openSync, readdirSync, readSync } from 'node:fs';
 import { join } from 'node:path';
+import { RESTORE_HINT, StorageFailure } from './basis/storage-failure.ts';
 import { maskedCrc32c, readU16, readU32 } from './level-bytes.ts';
-import { RESTORE_HINT, StorageFailure } from './storage-failure.ts';
 
 export const BLOCK_BYTES: number = 32 * 1024;
 export const HEADER_BYTES = 7;

@@ -16,8 +16,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ByteReader, quote } from '#base';
+import { RESTORE_HINT, StorageFailure } from './basis/storage-failure.ts';
 import { LevelLogReader } from './level-log-reader.ts';
-import { RESTORE_HINT, StorageFailure } from './storage-failure.ts';
 
 export interface LiveTable {
   /** In its name. No number is used twice. */

@@ -24,7 +24,7 @@ import {
   type KvStore,
   type KvWriteOptions,
 } from '#kv';
-import { patientlyAwait } from './descriptors.ts';
+import { patientlyAwait } from './basis/descriptors.ts';
 import { type LevelStats, readLevelStats } from './level-stats.ts';
 import { Histories, historiesIn, type TailRows } from './segments/histories.ts';
 import { groupOfTail, TAILS } from './segments/synced-tail.ts';

@@ -18,10 +18,10 @@
  */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { ByteReader, ByteWriter } from '#base';
+import { hex32 } from './basis/little-endian.ts';
+import { RESTORE_HINT, StorageFailure } from './basis/storage-failure.ts';
 import { maskedCrc32c, readU32 } from './level-bytes.ts';
-import { hex32 } from './little-endian.ts';
 import { unsnappy } from './snappy.ts';
-import { RESTORE_HINT, StorageFailure } from './storage-failure.ts';
 
 export interface BlockHandle {
   readonly offset: number;

@@ -2,9 +2,10 @@
  * What crosses the border between the log's user and the log's thread. Records travel as bare bytes whose buffer is
  * transferred; the n-th message of records is batch n on both sides, so it carries no number.
  */
+
+import { StorageFailure, type StorageFailureKind } from './basis/storage-failure.ts';
 import type { EncodedRecords } from './log-records.ts';
 import type { BatchId, PersistedFacts, RecoveredLog } from './log-writer.ts';
-import { StorageFailure, type StorageFailureKind } from './storage-failure.ts';
 import type { WalIdentity } from './wal-format.ts';
 
 /** The first message: which log the thread is for. */

@@ -38,7 +38,7 @@ import {
   toTerm,
 } from '#base';
 import { decodeMembership, encodeMembership, type Membership } from '#raft';
-import { readU64, writeU64 } from './little-endian.ts';
+import { readU64, writeU64 } from './basis/little-endian.ts';
 
 /** The byte that tells records apart. Numbers are never used again for something else. */
 export const RECORD_TYPE = {

@@ -12,8 +12,8 @@
  *        ready; when it is not, the rest is written on the spot, for whoever takes it to sync.
  */
 import { join } from 'node:path';
+import { orUnwritten, StorageFailure, unwritten } from './basis/storage-failure.ts';
 import type { Disk, DiskFile } from './disk.ts';
-import { orUnwritten, StorageFailure, unwritten } from './storage-failure.ts';
 
 export const SPARE_SUFFIX = '.spare';
 

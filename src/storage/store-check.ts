@@ -11,10 +11,10 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { mergedAway } from './basis/storage-failure.ts';
 import { type LevelLog, verifyLevelLogs } from './level-log-check.ts';
 import { checkFiles, type LiveTable, ManifestReader, tableName } from './level-manifest.ts';
 import { LevelTable } from './level-table.ts';
-import { mergedAway } from './storage-failure.ts';
 import { heldTables, openHeld } from './unseen-tables.ts';
 
 /** Of tables, at a start, unless more has to be: about 0.2 s of processor. */

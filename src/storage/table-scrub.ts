@@ -9,9 +9,9 @@
  * It has neither timer nor thread: scrub-worker.ts gives it both.
  */
 import { join } from 'node:path';
+import { mergedAway } from './basis/storage-failure.ts';
 import { type LevelManifest, type LiveTable, ManifestReader, missingTable, tableName } from './level-manifest.ts';
 import { LevelTable } from './level-table.ts';
-import { mergedAway } from './storage-failure.ts';
 import { heldTables, openHeld, releaseTable } from './unseen-tables.ts';
 
 /**

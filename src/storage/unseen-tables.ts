@@ -19,9 +19,9 @@
  */
 import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { mergedAway, RESTORE_HINT, StorageFailure } from './basis/storage-failure.ts';
 import { tableName } from './level-manifest.ts';
 import { LevelTable } from './level-table.ts';
-import { mergedAway, RESTORE_HINT, StorageFailure } from './storage-failure.ts';
 
 const DIRECTORY = 'unseen';
 const STOPPED = 'stopped';

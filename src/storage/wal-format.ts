@@ -24,7 +24,7 @@
  * This file does not judge what it reads: it says whether a header is one, and what stands in it.
  */
 import { assert, crc32, quote } from '#base';
-import { hex32, readU64, viewOf, writeU64 } from './little-endian.ts';
+import { hex32, readU64, viewOf, writeU64 } from './basis/little-endian.ts';
 
 export const SECTOR_BYTES = 512;
 export const BATCH_HEADER_BYTES = 44;

@@ -10,13 +10,13 @@
  */
 import { join } from 'node:path';
 import { assert, type GroupId, toGroupId } from '#base';
+import { corruption, foreign, missing, orUnwritten } from './basis/storage-failure.ts';
 import type { Disk, DiskFile } from './disk.ts';
 import { GroupLedger } from './group-ledger.ts';
 import { decodeRecord, type LogRecord, RECORD_OFFSET } from './log-records.ts';
 import type { RecoveredGroup, RecoveredLog } from './log-writer.ts';
 import { RecoveredEntries } from './recovered-entries.ts';
 import { filledEnd } from './sectors.ts';
-import { corruption, foreign, missing, orUnwritten } from './storage-failure.ts';
 import {
   decodeSegmentHeader,
   FORMAT_VERSION,

@@ -20,8 +20,8 @@
  *       corrupt.
  */
 import { crc32 } from '#base';
-import { checksum } from './checksum.ts';
-import { viewOf } from './little-endian.ts';
+import { checksum } from './basis/checksum.ts';
+import { viewOf } from './basis/little-endian.ts';
 import { RECORD_HEADER_BYTES, RECORD_OFFSET } from './log-records.ts';
 import { filledEnd, isZero, touchesHole } from './sectors.ts';
 import {

@@ -5,9 +5,9 @@
  *   W9  A file has the name of a segment only when it has its full size and its header and summary are synced.
  */
 import { join } from 'node:path';
+import { orUnwritten, StorageFailure } from './basis/storage-failure.ts';
 import type { Disk, DiskFile } from './disk.ts';
 import type { GroupLedger } from './group-ledger.ts';
-import { orUnwritten, StorageFailure } from './storage-failure.ts';
 import { encodeSegmentHeader, type LogEnd, SECTOR_BYTES, type WalIdentity } from './wal-format.ts';
 import { sealSummary } from './wal-summary.ts';
 

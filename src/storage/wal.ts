@@ -14,6 +14,7 @@
  */
 import { dirname, join } from 'node:path';
 import { assert } from '#base';
+import { missing, orUnwritten } from './basis/storage-failure.ts';
 import { BatchSlab } from './batch-slab.ts';
 import { type Disk, patientDisk } from './disk.ts';
 import { GroupLedger } from './group-ledger.ts';
@@ -21,7 +22,6 @@ import { GuardFile } from './guard-file.ts';
 import type { EncodedRecords } from './log-records.ts';
 import type { RecoveredLog } from './log-writer.ts';
 import { SPARE_SUFFIX, SpareSegment } from './spare-segment.ts';
-import { missing, orUnwritten } from './storage-failure.ts';
 import { BATCH_BYTES_MAX, type LogEnd, SECTOR_BYTES, type WalIdentity } from './wal-format.ts';
 import { recoverWal } from './wal-recovery.ts';
 import { type ActiveSegment, batchBytesMax, bearSegment, segmentName, segmentNumbers } from './wal-segment.ts';

@@ -2,7 +2,7 @@
 // and no unrelated kind of failure. It combines each failure with each fault.
 import { expect, it } from 'vitest';
 import { BrokenInvariant, DatabaseError } from '#base';
-import { corruption, foreign, missing, unwritten } from '../../src/storage/storage-failure.ts';
+import { corruption, foreign, missing, unwritten } from '../../src/storage/basis/storage-failure.ts';
 import { fileError } from '../support/file-names.ts';
 import { excuseOf, type World } from './node/excuses.ts';
 

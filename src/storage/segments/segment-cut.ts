@@ -7,7 +7,7 @@
  * dropped unless it is whole.
  */
 import { compareBytes, NO_BYTES } from '#base';
-import { checksum } from '../checksum.ts';
+import { checksum } from '../basis/checksum.ts';
 import type { SegmentDisk } from './segment-disk.ts';
 import {
   BLOCK_BYTES,

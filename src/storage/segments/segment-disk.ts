@@ -9,7 +9,7 @@
  */
 import { closeSync, constants, open as openLater, openSync, readdirSync, read as readLater, readSync } from 'node:fs';
 import { copyFile, type FileHandle, link, mkdir, open, readdir, rename, rmdir, stat, unlink } from 'node:fs/promises';
-import { patiently, patientlyAwait } from '../descriptors.ts';
+import { patiently, patientlyAwait } from '../basis/descriptors.ts';
 
 /** A file that is open for reading. */
 export interface ReadableSegment {

@@ -10,8 +10,8 @@
  */
 import { type GroupId, hasBytesAt } from '#base';
 import type { SegmentStart } from '#kv';
-import { checksum } from '../checksum.ts';
-import { readU64, viewOf, writeU64 } from '../little-endian.ts';
+import { checksum } from '../basis/checksum.ts';
+import { readU64, viewOf, writeU64 } from '../basis/little-endian.ts';
 
 export const BLOCK_BYTES = 4096;
 export const BLOCK_DATA_BYTES = 4090;

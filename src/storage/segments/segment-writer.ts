@@ -7,8 +7,8 @@
  */
 import { assert, type GroupId, NO_BYTES } from '#base';
 import type { HistoryAppend, SegmentStart } from '#kv';
-import { checksum } from '../checksum.ts';
-import { corruption, unwritten } from '../storage-failure.ts';
+import { checksum } from '../basis/checksum.ts';
+import { corruption, unwritten } from '../basis/storage-failure.ts';
 import { type Cut, type CutPorts, cutHistory } from './segment-cut.ts';
 import { isMissing, nodeSegmentDisk, type SegmentDisk, type WritableSegment } from './segment-disk.ts';
 import {

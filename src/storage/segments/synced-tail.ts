@@ -4,8 +4,8 @@
  */
 import { DatabaseError, type GroupId, toGroupId, toHex } from '#base';
 import { KeyWriter, readU32 } from '#kv';
-import { checksum } from '../checksum.ts';
-import { readU64, viewOf, writeU64 } from '../little-endian.ts';
+import { checksum } from '../basis/checksum.ts';
+import { readU64, viewOf, writeU64 } from '../basis/little-endian.ts';
 
 export interface SyncedTail {
   readonly end: number;

@@ -1,7 +1,7 @@
 // Goal: a file that cannot be opened because no descriptor is free is opened as soon as one is; any other failure is
 // reported immediately. Method: work that fails a given number of times, then succeeds.
 import { expect, test } from 'vitest';
-import { patiently, patientlyAwait } from '../../../src/storage/descriptors.ts';
+import { patiently, patientlyAwait } from '../../../src/storage/basis/descriptors.ts';
 
 /** Fails twice as if no descriptor were free, then returns the number of calls. */
 function scarce(code: string): () => number {
