@@ -1,4 +1,5 @@
 /** The controller of CairnClusters: observes, plans, acts and reports (../kube/controller.ts). */
+import { isDeepStrictEqual } from 'node:util';
 import { CAIRN_CLUSTER, type CairnCluster } from '../api/index.ts';
 import type { SecretsState } from '../certificates/index.ts';
 import { CallError, type ClusterAdmin } from '../client/index.ts';
@@ -6,7 +7,15 @@ import { type Api, applyStatus, type Controller, type EventRecorder, type Outcom
 import { namesOf, type RecoveryPod, type RecoveryRun } from '../objects/index.ts';
 import { type Action, act, isIrreversible, MANAGER } from './actions.ts';
 import { Applied } from './applied.ts';
-import { type Claim, isReady, type KubeNode, type Pod, type StatefulSet } from './kinds.ts';
+import {
+  type Claim,
+  isReady,
+  type KubeNode,
+  type Pod,
+  RECOVERY_ANNOTATION,
+  STATEFUL_SET,
+  type StatefulSet,
+} from './kinds.ts';
 import { plan } from './plan.ts';
 import { noteOf, REASONS, recheckMs, statusOf } from './status.ts';
 import type { OwnedObject, WantedObject, World } from './world.ts';
@@ -56,7 +65,7 @@ export function clusterController(ports: ClusterPorts): Controller<Observed, Due
     plan: ({ world, admin }) => plan(world).map((action) => ({ action, admin, cluster: world.cluster })),
     isIrreversible: ({ action }) => isIrreversible(action),
     act: async ({ action, admin, cluster }) => {
-      if (isIrreversible(action)) await verifySpec(ports.api, cluster);
+      if (needsCurrent(action)) await verifyCurrent(ports.api, cluster);
       await act(action, { ...ports, admin, onApplied: (object, result) => applied.note(object, result) });
     },
     isWait: ({ action }) => action.kind === 'wait',
@@ -65,10 +74,21 @@ export function clusterController(ports: ClusterPorts): Controller<Observed, Due
   };
 }
 
-/** KC10: the copy of the CairnCluster may lag behind. */
-async function verifySpec(api: Api, { metadata }: CairnCluster): Promise<void> {
-  const found = await api.get<CairnCluster>(pathOf(CAIRN_CLUSTER, metadata));
-  if (found.metadata.uid !== metadata.uid || found.metadata.generation !== metadata.generation)
+/** The StatefulSet decides how many nodes run. No other object that is applied in an older form does lasting harm. */
+function needsCurrent(action: Action): boolean {
+  return action.kind === 'apply' ? action.object.kind === STATEFUL_SET.kind : action.kind !== 'wait';
+}
+
+/** KC10: the copy of the CairnCluster may lag behind. Neither its status nor its stage changes its generation. */
+async function verifyCurrent(api: Api, cluster: CairnCluster): Promise<void> {
+  const found = await api.get<CairnCluster>(pathOf(CAIRN_CLUSTER, cluster.metadata));
+  const factsOf = ({ metadata: { uid, generation, annotations }, status }: CairnCluster): readonly unknown[] => [
+    uid,
+    generation,
+    annotations?.[RECOVERY_ANNOTATION],
+    status?.recoveryID,
+  ];
+  if (!isDeepStrictEqual(factsOf(found), factsOf(cluster)))
     throw new Error('the CairnCluster has changed since it was observed');
 }
 

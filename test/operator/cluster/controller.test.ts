@@ -5,8 +5,9 @@ import { status as codes, Metadata } from '@grpc/grpc-js';
 import { expect, it } from 'vitest';
 import { CAIRN_CLUSTER, type CairnCluster } from '../../../operator/src/api/index.ts';
 import { CallError } from '../../../operator/src/client/index.ts';
+import { type Action, metadataPatch } from '../../../operator/src/cluster/actions.ts';
 import { ClusterInformers, type ClusterPorts, clusterController } from '../../../operator/src/cluster/index.ts';
-import { KUBE_NODE, POD } from '../../../operator/src/cluster/kinds.ts';
+import { CLAIM, KUBE_NODE, POD } from '../../../operator/src/cluster/kinds.ts';
 import { statusOf } from '../../../operator/src/cluster/status.ts';
 import { Api, ControllerLoop, type KubeObject, type Pass, pathOf } from '../../../operator/src/kube/index.ts';
 import { OWNED_KINDS, objectsOf, recoveryPodOf } from '../../../operator/src/objects/index.ts';
@@ -204,10 +205,53 @@ it.each<readonly [string, (store: Store) => void, string]>([
   expect(server.requests.some((request) => request.startsWith('DELETE'))).toBe(fault === 'none');
 });
 
+it.each([
+  ['nothing', () => undefined, 'none'],
+  ['the labels', (store: Store) => void store.merge(SHOP, { metadata: { labels: { team: 'one' } } }, 'user'), 'none'],
+  [
+    'the stage of a recovery',
+    (store: Store) => void store.merge(SHOP, { metadata: { annotations: { 'cairn.dev/recovery': null } } }, 'operator'),
+    'the CairnCluster has changed',
+  ],
+  [
+    'the recovery that was carried out',
+    (store: Store) => setStatus(store, SHOP, { recoveryID: 'one' }),
+    'the CairnCluster has changed',
+  ],
+])(
+  'pods and claims change unless another operator has continued a recovery: %s (KC10, KC12)',
+  async (_name, change, fault) => {
+    const runtime = new ManualRuntime();
+    const server = new MemoryApi(runtime);
+    const { store } = server;
+    store.create(SHOP, { metadata: { annotations: { 'cairn.dev/recovery': 'stopped' } }, spec: {} }, 'user');
+    const cluster = store.get(SHOP) as unknown as CairnCluster;
+    const set = { ...OWNED_KINDS.StatefulSet, metadata: { namespace: 'prod', name: 'shop' } };
+    const { signal } = new AbortController();
+    const outcomeOf = (action: Action): Promise<string> =>
+      controllerOf(new Api(server, runtime), {} as ClusterPorts['objects'])
+        .act({ action, admin: undefined, cluster }, signal)
+        .then(
+          () => 'none',
+          (error: unknown) => String(error),
+        );
+    const claim = { metadata: { namespace: 'prod', name: 'data-shop-1', uid: 'one', resourceVersion: '1' } };
+    change(store);
+    const stage = metadataPatch(CAIRN_CLUSTER, cluster, 'annotations', { 'cairn.dev/recovery': '{}' });
+    for (const action of [
+      { kind: 'apply', object: set },
+      { kind: 'delete', of: CLAIM, object: claim, why: '' },
+      stage,
+    ] as const)
+      expect([action.kind, await outcomeOf(action)]).toEqual([action.kind, expect.stringContaining(fault)]);
+  },
+);
+
 it('an object that is gone is not created again in the form that it was to be changed to (KC10)', async () => {
   const runtime = new ManualRuntime();
   const server = new MemoryApi(runtime);
-  const cluster = clusterOf();
+  server.store.create(SHOP, { spec: {} }, 'user');
+  const cluster = server.store.get(SHOP) as unknown as CairnCluster;
   const { metadata } = cluster;
   const object = { ...OWNED_KINDS.StatefulSet, metadata: { namespace: metadata.namespace, name: metadata.name } };
   const controller = controllerOf(new Api(server, runtime), {} as ClusterPorts['objects']);

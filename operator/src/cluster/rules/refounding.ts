@@ -11,15 +11,18 @@
  * operator continues what another one began.
  */
 import { CAIRN_CLUSTER, type CairnCluster } from '../../api/index.ts';
+import type { ClusterNode } from '../../client/index.ts';
 import { parseJson } from '../../kube/index.ts';
 import type { RecoveryRun } from '../../objects/index.ts';
 import { type Action, expectedOf, metadataPatch, wait } from '../actions.ts';
 import { CLAIM, isReady, isTerminating, POD, type Pod, RECOVERY_ANNOTATION, STOPPED, sinceMs } from '../kinds.ts';
 import { wantedOf } from '../wanted.ts';
-import { causeOf, isReleased, isStopped, membersOf, nodesOf, type World } from '../world.ts';
+import { causeOf, isReleased, isStopped, nodesOf, type World } from '../world.ts';
 import { changesOf } from './objects.ts';
 
 const DATA = 'data-';
+/** Exit codes of the command when it has changed nothing. */
+const REFUSED: ReadonlySet<number | undefined> = new Set([1, 2]);
 const CODE = /--accept-loss (?<code>[0-9a-f]{8})\b/;
 
 /** Stops all nodes when the voters that may come back are no majority. */
@@ -38,9 +41,10 @@ export function waitToStop(world: World): readonly Action[] | undefined {
   const survivor = nodesOf(world).findLast(({ name }) => name === run.survivor);
   if (survivor?.answers !== true) return wait('RecoveryWaits', `the node of pod ${run.survivor} does not answer`);
   const voters = nodesOf(world).filter(({ role }) => role === 'voter');
-  const able = voters.filter(({ id, answers }) => answers || mayReturn(id, world));
+  const able = voters.filter((voter) => voter.answers || mayReturn(voter, world));
   if (voters.length > 0 && 2 * able.length <= voters.length) {
-    const expects = expectedOf(membersOf(world).filter(({ node }) => node?.id !== survivor.id));
+    const named = world.pods.map((pod) => ({ name: pod.metadata.name, pod }));
+    const expects = expectedOf(named.filter(({ name }) => name !== survivor.name));
     return [{ ...stageOf(cluster, STOPPED), expects }];
   }
   const names = able.filter(({ id }) => id !== survivor.id).map(({ id, name }) => `${id} (${name})`);
@@ -75,14 +79,17 @@ function decide(wanted: RecoveryRun | undefined, world: World): readonly Action[
   const end = endOf(pod);
   // Only a run that accepts the loss succeeds. The data has changed then, so spec.recovery is not asked any more.
   if (run !== undefined && end?.exitCode === 0) return [stageOf(cluster, JSON.stringify(run))];
-  if (pod !== undefined && JSON.stringify(run) !== JSON.stringify(wanted))
+  // It may have changed the data until it is known that it has refused, so it is not given up.
+  const isOpen = run?.acceptLoss !== undefined && !REFUSED.has(end?.exitCode);
+  if (pod !== undefined && !isOpen && JSON.stringify(run) !== JSON.stringify(wanted))
     return removal(pod, 'spec.recovery has changed');
-  if (wanted === undefined) return [stageOf(cluster, null)];
-  const fault = claimFault(wanted, world);
+  const due = isOpen ? run : wanted;
+  if (due === undefined) return [stageOf(cluster, null)];
+  const fault = claimFault(due, world);
   if (fault !== undefined) return fault;
   if (pod === undefined) {
-    const rendered = world.renderRecovery(wanted);
-    const annotations = { ...rendered.metadata.annotations, [RECOVERY_ANNOTATION]: JSON.stringify(wanted) };
+    const rendered = world.renderRecovery(due);
+    const annotations = { ...rendered.metadata.annotations, [RECOVERY_ANNOTATION]: JSON.stringify(due) };
     const object = { ...rendered, metadata: { ...rendered.metadata, annotations } };
     const names = claims.map(({ metadata: { name } }) => name.slice(DATA.length));
     const expects = names.map((name) => ({ name, uid: undefined, isReady: false }));
@@ -92,7 +99,7 @@ function decide(wanted: RecoveryRun | undefined, world: World): readonly Action[
   if (end === undefined) return wait('Recovering', `cairn recover runs in the pod ${name}${causeOf(pod)}`);
   const code = CODE.exec(end.message)?.groups?.['code'];
   if (code === undefined) return wait('RecoveryRefused', `${end.message}. Delete the pod ${name} to try again`);
-  const shown = `kubectl logs ${name} shows the data of ${wanted.survivor} and what is lost`;
+  const shown = `kubectl logs ${name} shows the data of ${due.survivor} and what is lost`;
   return wait('LossNotAccepted', `${shown}; to continue with it, set spec.recovery.acceptLoss to "${code}"`);
 }
 
@@ -147,12 +154,11 @@ function claimFault({ survivor }: RecoveryRun, { claims }: World): readonly Acti
 }
 
 /** Returns whether a voter that does not answer may do so again: its pod was ready within repair.afterSeconds. */
-function mayReturn(id: number, world: World): boolean {
-  const { nowMs, cluster } = world;
-  const member = membersOf(world).find(({ node }) => node?.id === id);
+function mayReturn({ id, name }: ClusterNode, { nowMs, cluster, pods, description }: World): boolean {
   // Another node has replaced it.
-  if (member === undefined) return false;
-  const { pod } = member;
+  if (description?.nodes.some((other) => other.name === name && other.id > id) === true) return false;
+  // The StatefulSet may be gone at the moment, or have too few pods.
+  const pod = pods.find(({ metadata }) => metadata.name === name);
   if (pod === undefined || isReady(pod)) return true;
   const sinceUnreadyMs = sinceMs(pod, 'Ready') ?? Date.parse(pod.metadata.creationTimestamp ?? '');
   return !(nowMs - sinceUnreadyMs >= cluster.spec.repair.afterSeconds * 1000);
