@@ -7,15 +7,7 @@ import { type Api, applyStatus, type Controller, type EventRecorder, type Outcom
 import { namesOf, type RecoveryPod, type RecoveryRun } from '../objects/index.ts';
 import { type Action, act, isIrreversible, MANAGER } from './actions.ts';
 import { Applied } from './applied.ts';
-import {
-  type Claim,
-  isReady,
-  type KubeNode,
-  type Pod,
-  RECOVERY_ANNOTATION,
-  STATEFUL_SET,
-  type StatefulSet,
-} from './kinds.ts';
+import { type Claim, isReady, type KubeNode, type Pod, RECOVERY_ANNOTATION, type StatefulSet } from './kinds.ts';
 import { plan } from './plan.ts';
 import { noteOf, REASONS, recheckMs, statusOf } from './status.ts';
 import type { OwnedObject, WantedObject, World } from './world.ts';
@@ -65,18 +57,13 @@ export function clusterController(ports: ClusterPorts): Controller<Observed, Due
     plan: ({ world, admin }) => plan(world).map((action) => ({ action, admin, cluster: world.cluster })),
     isIrreversible: ({ action }) => isIrreversible(action),
     act: async ({ action, admin, cluster }) => {
-      if (needsCurrent(action)) await verifyCurrent(ports.api, cluster);
+      if (action.kind !== 'wait') await verifyCurrent(ports.api, cluster);
       await act(action, { ...ports, admin, onApplied: (object, result) => applied.note(object, result) });
     },
     isWait: ({ action }) => action.kind === 'wait',
     report: (observed, outcome) => report(observed, outcome, ports),
     recheckMs: ({ world }) => recheckMs(world),
   };
-}
-
-/** The StatefulSet decides how many nodes run. No other object that is applied in an older form does lasting harm. */
-function needsCurrent(action: Action): boolean {
-  return action.kind === 'apply' ? action.object.kind === STATEFUL_SET.kind : action.kind !== 'wait';
 }
 
 /** KC10: the copy of the CairnCluster may lag behind. Neither its status nor its stage changes its generation. */
