@@ -68,9 +68,8 @@ const outdated = withEach('pods', '', { metadata: { annotations: null } });
 const lagging = withNode(1, { lag: 5_000 });
 const learners: Change[] = [withNode(1, { role: 'learner' }), withNode(3, { role: 'learner' })];
 const unready = unreadySince('shop-1', AGO);
-const crashing = withEach('pods', 'shop-1', {
-  status: { containerStatuses: [{ state: { waiting: { reason: 'CrashLoopBackOff' } } }] },
-});
+const CRASHES = { name: 'cairn', state: { waiting: { reason: 'CrashLoopBackOff' } } };
+const crashing = withEach('pods', 'shop-1', { status: { containerStatuses: [CRASHES] } });
 const raised: Change[] = [withDescribed('nodes', (node) => ({ ...node, levelMax: 2 })), later];
 const withFinal = (final: string | null): Change =>
   withFields({ cluster: { metadata: { annotations: { 'cairn.dev/final-version': final } } } });
@@ -96,14 +95,12 @@ const withDatabase = (patch: Json): Change =>
 const leaderless = withDatabase({ leader: undefined });
 const growing = (maxSize: string): Change => withSpec({ storage: { autoGrow: { maxSize, thresholdPercent: 80 } } });
 const full: Change = withNode(1, { diskUsedPercent: 90 });
-const endedFull = (agoMs: number): Change[] => [
+const endedFull = (agoMs: number, container: object = {}): Change[] => [
   silent(1),
   (world) => {
     const end = { exitCode: 74, finishedAt: new Date(world.nowMs - agoMs).toISOString() };
-    const state = { waiting: { reason: 'CrashLoopBackOff' } };
-    return withEach('pods', 'shop-0', { status: { containerStatuses: [{ state, lastState: { terminated: end } }] } })(
-      world,
-    );
+    const containerStatuses = [{ ...CRASHES, ...container, lastState: { terminated: end } }];
+    return withEach('pods', 'shop-0', { status: { containerStatuses } })(world);
   },
 ];
 const grown =
@@ -166,6 +163,18 @@ const EXAMPLES: readonly Example[] = [
     [outdated, unready, withEach('pods', 'shop-1', { status: { containerStatuses: [] } }), unanswered],
     /^delete Pod shop-1/,
     'NodesNotReady',
+  ],
+  [
+    'an outdated pod that crashes beside an injected container, no answer',
+    [
+      outdated,
+      unready,
+      withEach('pods', 'shop-1', {
+        status: { containerStatuses: [{ name: 'proxy', state: { running: {} } }, CRASHES] },
+      }),
+      unanswered,
+    ],
+    /^delete Pod shop-1/,
   ],
   [
     'a mark without a drain',
@@ -315,6 +324,12 @@ const EXAMPLES: readonly Example[] = [
     'a node that cannot start, no answer',
     [...endedFull(10), unanswered, growing('40Gi')],
     /patch data-shop-0 .*"25Gi"/,
+  ],
+  [
+    'an injected container that could not start',
+    [...endedFull(10, { name: 'proxy' }), growing('40Gi')],
+    /^$/,
+    'Healthy',
   ],
   ['a node that could not start, and is grown', [...endedFull(10), grown(500_000), growing('40Gi')], /^$/, 'Healthy'],
   [

@@ -40,11 +40,13 @@ const RUN = JSON.stringify({ id: 'one', survivor: 'shop-0' });
 const ACCEPTED = JSON.stringify({ id: 'one', survivor: 'shop-0', acceptLoss: '0a1b2c3d' });
 const SHOWN = 'cairn recover: nothing was changed. To continue: cairn recover --accept-loss 0a1b2c3d';
 /** The pod that runs `cairn recover`, which has ended when there is an exit code. */
-const withRun = (run: string, exitCode?: number, message = ''): Change => {
+const withRun = (run: string, exitCode?: number, message = '', injected: object[] = []): Change => {
   const metadata = { name: 'shop-recovery', annotations: { 'cairn.dev/recovery': run } };
   const terminated = { exitCode, message: `NODE  NAME\n${message}\n` };
   const state = exitCode === undefined ? { waiting: { reason: 'ImagePullBackOff' } } : { terminated };
-  return withFields({ recoveryPod: { metadata, status: { containerStatuses: [{ state }] } } });
+  return withFields({
+    recoveryPod: { metadata, status: { containerStatuses: [...injected, { name: 'cairn', state }] } },
+  });
 };
 const refounded: Change[] = [...stopped, accepted, withStage(ACCEPTED)];
 const withClaims =
@@ -125,6 +127,11 @@ const EXAMPLES: readonly Example[] = [
   ['stopped nodes, another operator', [...stopped, ...unapplied], /^apply .*"replicas":0/],
   ['stopped nodes, no claim', [...stopped, withClaims()], /^wait the claim data-shop-0 is lost/, 'RecoveryRefused'],
   ['a run that has begun', [...stopped, withRun(RUN)], /^wait .*in the pod shop-recovery: ImagePullBackOff$/],
+  [
+    'a run beside an injected container that has ended',
+    [...stopped, withRun(RUN, undefined, '', [{ name: 'a-proxy', state: { terminated: { exitCode: 0 } } }])],
+    /^wait .*in the pod shop-recovery: ImagePullBackOff$/,
+  ],
   ['a run that shows the loss', [...stopped, withRun(RUN, 1, SHOWN)], /^wait .*"0a1b2c3d"$/, 'LossNotAccepted'],
   [
     'a run that is refused',

@@ -15,7 +15,17 @@ import type { ClusterNode } from '../../client/index.ts';
 import { parseJson } from '../../kube/index.ts';
 import type { RecoveryRun } from '../../objects/index.ts';
 import { type Action, expectedOf, metadataPatch, wait } from '../actions.ts';
-import { CLAIM, isReady, isTerminating, POD, type Pod, RECOVERY_ANNOTATION, STOPPED, sinceMs } from '../kinds.ts';
+import {
+  CLAIM,
+  containerOf,
+  isReady,
+  isTerminating,
+  POD,
+  type Pod,
+  RECOVERY_ANNOTATION,
+  STOPPED,
+  sinceMs,
+} from '../kinds.ts';
 import { wantedOf } from '../wanted.ts';
 import { causeOf, isReleased, isStopped, nodesOf, type World } from '../world.ts';
 import { changesOf } from './objects.ts';
@@ -166,8 +176,8 @@ function mayReturn({ id, name }: ClusterNode, { nowMs, cluster, pods, descriptio
 
 /** The end of the command, with its last line. */
 function endOf(pod: Pod | undefined): { readonly exitCode: number; readonly message: string } | undefined {
-  const { phase, message, containerStatuses = [] } = pod?.status ?? {};
-  const [end] = containerStatuses.flatMap(({ state }) => state?.terminated ?? []);
+  const { phase, message } = pod?.status ?? {};
+  const end = containerOf(pod)?.state?.terminated;
   if (end === undefined)
     return phase === 'Failed' ? { exitCode: -1, message: message ?? 'the pod has failed' } : undefined;
   const lines = end.message?.trimEnd().split('\n') ?? [];

@@ -4,7 +4,7 @@
  */
 import { isOwnedBy } from '../../kube/index.ts';
 import type { Action } from '../actions.ts';
-import { bytesOf, CLAIM, GROWN_ANNOTATION, isTerminating, STATEFUL_SET } from '../kinds.ts';
+import { bytesOf, CLAIM, containerOf, GROWN_ANNOTATION, isTerminating, STATEFUL_SET } from '../kinds.ts';
 import { storageSize, wantedOf } from '../wanted.ts';
 import { isReleased, type Member, memberOf, membersOf, replicasOf, type World } from '../world.ts';
 
@@ -48,8 +48,8 @@ export function fullMemberOf(world: World): Member | undefined {
 /** Whether a node could not start because its disk is full, and its volume was not enlarged for that. */
 function isStuck({ pod, claim, node }: Member): boolean {
   const grownMs = Date.parse(claim?.metadata.annotations?.[GROWN_ANNOTATION] ?? '') || -RETRIED_MS;
-  const ends = pod?.status?.containerStatuses?.map(({ lastState }) => lastState?.terminated) ?? [];
-  const hasEnded = ends.some((end) => end?.exitCode === DISK_FULL && Date.parse(end.finishedAt) > grownMs + RETRIED_MS);
+  const end = containerOf(pod)?.lastState?.terminated;
+  const hasEnded = end?.exitCode === DISK_FULL && Date.parse(end.finishedAt) > grownMs + RETRIED_MS;
   return hasEnded && node?.answers !== true;
 }
 

@@ -46,6 +46,7 @@ interface Status {
   readonly capacity?: { readonly storage: string };
   readonly conditions?: readonly (StateOf & { readonly reason: string; readonly message: string })[];
   readonly containerStatuses?: readonly {
+    readonly name: string;
     readonly state?: {
       readonly running?: object;
       readonly terminated?: { readonly exitCode: number; readonly message: string };
@@ -275,7 +276,7 @@ export class KubeModel implements Transport {
     if (pod.spec.isBad) return;
     if (this.needsRoom && this.usageOf(name) >= 100) {
       const terminated = { exitCode: 74, finishedAt: this.#now() };
-      pod.status = { ...pod.status, containerStatuses: [{ state: {}, lastState: { terminated } }] };
+      pod.status = { ...pod.status, containerStatuses: [{ name: 'cairn', state: {}, lastState: { terminated } }] };
       this.put('pods', pod);
       return;
     }
@@ -311,7 +312,8 @@ export class KubeModel implements Transport {
       const [exitCode, message] = isOpen
         ? [1, 'cairn recover: it is open in another process']
         : this.cairn.refound(volume, acceptLoss);
-      pod.status = { ...pod.status, containerStatuses: [{ state: { terminated: { exitCode, message } } }] };
+      const state = { terminated: { exitCode, message } };
+      pod.status = { ...pod.status, containerStatuses: [{ name: 'cairn', state }] };
     }
     this.put('pods', pod);
   }
@@ -362,7 +364,8 @@ export class KubeModel implements Transport {
     const isRunning = isUp && this.cairn.processes.has(name);
     // A silent kubelet does not change its last report.
     const state = isRunning ? { running: {} } : {};
-    if (isUp) pod.status = { ...pod.status, containerStatuses: [{ ...pod.status.containerStatuses?.[0], state }] };
+    const [before] = pod.status.containerStatuses ?? [];
+    if (isUp) pod.status = { ...pod.status, containerStatuses: [{ ...before, name: 'cairn', state }] };
     const isReady = isRunning && this.cairn.isReady(name) && pod.metadata.deletionTimestamp === undefined;
     this.#setCondition(pod, 'Ready', isReady ? 'True' : 'False');
   }
