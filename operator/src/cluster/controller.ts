@@ -69,9 +69,13 @@ export function clusterController(ports: ClusterPorts): Controller<Observed, Due
 /** KC10: the copy of the CairnCluster may lag behind. Neither its status nor its stage changes its generation. */
 async function verifyCurrent(api: Api, cluster: CairnCluster): Promise<void> {
   const found = await api.get<CairnCluster>(pathOf(CAIRN_CLUSTER, cluster.metadata));
-  const factsOf = ({ metadata: { uid, generation, annotations }, status }: CairnCluster): readonly unknown[] => [
+  const factsOf = ({
+    metadata: { uid, generation, annotations, finalizers },
+    status,
+  }: CairnCluster): readonly unknown[] => [
     uid,
     generation,
+    finalizers,
     annotations?.[RECOVERY_ANNOTATION],
     status?.recoveryID,
   ];

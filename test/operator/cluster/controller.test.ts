@@ -158,6 +158,11 @@ it.each<readonly [string, (store: Store) => void, string]>([
   ['a Kubernetes node that is gone', (store) => store.delete(NODE), 'none'],
   ['the spec', (store) => store.merge(SHOP, { spec: { replicas: 5 } }, 'user'), 'the CairnCluster has changed'],
   [
+    'the finalizers',
+    (store) => store.merge(SHOP, { metadata: { finalizers: ['example.com/audit'] } }, 'user'),
+    'the CairnCluster has changed',
+  ],
+  [
     'the CairnCluster itself',
     (store) => {
       store.delete(SHOP);

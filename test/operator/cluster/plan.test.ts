@@ -16,6 +16,7 @@ import {
   deleted,
   draining,
   type Example,
+  held,
   marked,
   planned,
   recovered,
@@ -113,6 +114,7 @@ const sized = (name: string, storage: string): Change =>
   withEach('claims', name, { spec: { resources: { requests: { storage } } } });
 const holding = (name: string, storage: string): Change =>
   withEach('claims', name, { status: { capacity: { storage } } });
+const kept: Change[] = [deleted, withSpec({ reclaimPolicy: 'Retain' })];
 const unowned = (name: string): Change => withEach('pods', name, { metadata: { ownerReferences: null } });
 const terminating = (name: string): Change => withEach('pods', name, { metadata: { deletionTimestamp: AGO } });
 const deletedSet: Change = (world) => ({
@@ -243,9 +245,9 @@ const EXAMPLES: readonly Example[] = [
     /^delete Pod shop-2: .* !shop-2$/,
   ],
 
-  ['no StatefulSet', unapplied, /^apply .*"replicas":3/],
-  ['no StatefulSet, fewer replicas', [withReplicas(1), ...unapplied], /^apply .*"replicas":3/],
-  ['a StatefulSet that is being deleted', [deletedSet], /^$/],
+  ['no StatefulSet', [held, ...unapplied], /^apply .*"replicas":3/],
+  ['no StatefulSet, fewer replicas', [held, withReplicas(1), ...unapplied], /^apply .*"replicas":3/],
+  ['a StatefulSet that is being deleted', [held, deletedSet], /^$/],
   ['an object that is not wanted', [unwanted], /^delete \w+ other: the spec no longer wants it$/],
   [
     'a policy that deletes volumes',
@@ -261,9 +263,10 @@ const EXAMPLES: readonly Example[] = [
     [deleted, withFields({ set: null, pods: [], claims: [] })],
     /^patch shop .*\["example.com.audit"\]/,
   ],
+  ['a deletion that keeps volumes', [...kept], /^delete StatefulSet shop/],
   [
-    'a deletion that keeps volumes',
-    [deleted, withSpec({ reclaimPolicy: 'Retain' })],
+    'a deletion that keeps volumes, no pods',
+    [...kept, withFields({ set: null, pods: [] })],
     /^patch shop .*\["example.com.audit"\]/,
   ],
   ['a deletion of others', [deleted, withFields({ cluster: { metadata: { finalizers: [] } } })], /^wait/],
@@ -342,10 +345,17 @@ const EXAMPLES: readonly Example[] = [
     [...endedFull(10), withNode(1, { answers: true }), growing('40Gi')],
     /^$/,
   ],
-  ['a larger claim', [sized('shop-0', '30Gi')], /^patch data-shop-1 .*"30Gi".*, patch data-shop-2 .*"30Gi"/],
-  ['larger claims', [sized('', '30Gi')], /^delete StatefulSet shop: .* Orphan$/],
-  ['larger claims, a pod not adopted yet', [sized('', '30Gi'), unowned('shop-1')], /^$/],
-  ['larger claims, a terminating pod', [sized('', '30Gi'), unowned('shop-1'), terminating('shop-1')], /^delete Stat/],
+  ['a larger claim', [sized('shop-0', '30Gi'), held], /^patch data-shop-1 .*"30Gi".*, patch data-shop-2 .*"30Gi"/],
+  ['larger claims', [sized('', '30Gi')], /^patch shop .*\["cairn.dev.volumes"\]/],
+  ['larger claims, a finalizer', [sized('', '30Gi'), held], /^delete StatefulSet shop: .* Orphan$/],
+  ['larger claims, a pod not adopted yet', [sized('', '30Gi'), held, unowned('shop-1')], /^$/],
+  [
+    'larger claims, a terminating pod',
+    [sized('', '30Gi'), held, unowned('shop-1'), terminating('shop-1')],
+    /^delete Stat/,
+  ],
+  ['a pod without an owner', [unowned('shop-1')], /^patch shop .*\["cairn.dev.volumes"\]/],
+  ['a finalizer that is not needed any more', [held], /^patch shop .*"finalizers":\[\]/],
 ];
 
 describe('the plan of a world with a few differences', () => {

@@ -9,6 +9,7 @@ import {
   deleted,
   draining,
   type Example,
+  held,
   planned,
   recovered,
   released,
@@ -67,7 +68,7 @@ const EXAMPLES: readonly Example[] = [
   ],
   [
     'a lost catalog, a silent survivor, no StatefulSet',
-    [recovered, ...lostMajority, silent(1), ...unapplied],
+    [recovered, ...lostMajority, silent(1), held, ...unapplied],
     /^apply /,
   ],
   [

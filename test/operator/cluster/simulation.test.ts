@@ -299,4 +299,16 @@ describe('deletion', () => {
     expect(run.cluster).toBeUndefined();
     expect(run.kube.list('persistentvolumeclaims')).toHaveLength(count);
   });
+
+  it('ends all pods, and keeps the volumes, at any moment of the growth of its volumes (KC13)', async () => {
+    for (let steps = 0; steps < 40; steps += 1) {
+      const run = await installed({}, steps);
+      run.edit({ 'storage.size': '30Gi' });
+      await run.until(() => false, steps);
+      run.kube.endCluster();
+      await run.until(() => run.cluster === undefined && podsOf(run).length === 0, STEPS);
+      expect([steps, run.cluster, podsOf(run), run.safety.violations]).toEqual([steps, undefined, [], []]);
+      expect(run.kube.list('persistentvolumeclaims')).toHaveLength(3);
+    }
+  });
 });

@@ -3,15 +3,14 @@ import { CAIRN_CLUSTER } from '../../api/index.ts';
 import { type Action, wait } from '../actions.ts';
 import { CLAIM, FINALIZER, isTerminating, POD, STATEFUL_SET } from '../kinds.ts';
 import { wantedOf } from '../wanted.ts';
-import type { WantedObject, World } from '../world.ts';
+import { isOwnerOfPods, type WantedObject, type World } from '../world.ts';
 
-/** A cluster that is being deleted: its volumes are deleted after its pods, or kept. */
+/** A cluster that is being deleted and has the finalizer: its pods end, then its volumes, unless they are kept. */
 export function deletion(world: World): readonly Action[] | undefined {
-  const { cluster, set, pods, recoveryPod, claims } = world;
+  const { cluster, set, pods, recoveryPod } = world;
   if (cluster.metadata.deletionTimestamp === undefined) return undefined;
   const going = wait('Deleting', 'the cluster is being deleted');
   if (!hasFinalizer(world)) return going;
-  if (cluster.spec.reclaimPolicy === 'Retain') return [finalizers(world, false)];
   const why = 'the CairnCluster is deleted';
   if (set !== undefined && !isTerminating(set)) return [{ kind: 'delete', of: STATEFUL_SET, object: set, why }];
   if (set !== undefined) return going;
@@ -19,14 +18,16 @@ export function deletion(world: World): readonly Action[] | undefined {
   const pod = [...pods, recoveryPod].find((each) => each !== undefined && !isTerminating(each));
   if (pod !== undefined) return [{ kind: 'delete', of: POD, object: pod, why }];
   if (pods.length > 0) return going;
+  const claims = cluster.spec.reclaimPolicy === 'Delete' ? world.claims : [];
   const claim = claims.find((each) => !isTerminating(each));
   if (claim !== undefined) return [{ kind: 'delete', of: CLAIM, object: claim, why }];
   return claims.length > 0 ? going : [finalizers(world, false)];
 }
 
-/** Only a cluster whose volumes are to be deleted with it has a finalizer. */
+/** A cluster has a finalizer while Kubernetes would not delete all that ends with it: volumes, and pods without an owner. */
 export function finalizer(world: World): readonly Action[] | undefined {
-  const isWanted = world.cluster.spec.reclaimPolicy === 'Delete';
+  const isKept = world.cluster.spec.reclaimPolicy === 'Retain' && isOwnerOfPods(world);
+  const isWanted = !isKept || wantedOf(world).hasOtherTemplates;
   return hasFinalizer(world) === isWanted ? undefined : [finalizers(world, isWanted)];
 }
 
@@ -57,7 +58,7 @@ function keyOf({ kind, metadata }: Pick<WantedObject, 'kind' | 'metadata'>): str
   return `${kind}/${metadata.name}`;
 }
 
-function hasFinalizer({ cluster }: World): boolean {
+export function hasFinalizer({ cluster }: World): boolean {
   return cluster.metadata.finalizers?.includes(FINALIZER) ?? false;
 }
 

@@ -209,7 +209,9 @@ export class KubeModel implements Transport {
   /** One step of one controller or kubelet. */
   step(): void {
     const pods = this.list('pods');
+    const isOver = this.get('cairnclusters', NAME) === undefined;
     const work = [
+      ...(isOver ? [() => this.#collectOwned()] : []),
       () => this.#runSet(),
       () => this.#resize(),
       ...pods.map((pod) => () => this.#runPod(pod)),
@@ -222,8 +224,11 @@ export class KubeModel implements Transport {
   #runSet(): void {
     const set = this.get('statefulsets', NAME);
     if (set === undefined) return;
-    // The garbage collector removes it from its pods.
-    if (set.metadata.finalizers?.includes(ORPHAN_FINALIZER) === true) return this.remove('statefulsets', NAME);
+    if (set.metadata.finalizers?.includes(ORPHAN_FINALIZER) === true) {
+      // The garbage collector removes it from its pods.
+      for (const pod of this.list('pods').filter((each) => isOwnedBy(each, set))) pod.metadata.ownerReferences = [];
+      return this.remove('statefulsets', NAME);
+    }
     const orphan = this.list('pods').find((pod) => !isTerminating(pod) && !isOwnedBy(pod, set));
     if (orphan !== undefined) {
       orphan.metadata.ownerReferences = [{ uid: set.metadata.uid }];
@@ -346,6 +351,12 @@ export class KubeModel implements Transport {
     const node = this.get('nodes', nodeName);
     if (node === undefined) this.#end(pod.metadata.name);
     else if (!this.#isUp(nodeName) && this.#sinceMs(node) > NODE_LOST_MS) this.#terminate(pod);
+  }
+
+  /** The garbage collector after the end of the CairnCluster: pods without an owner stay. */
+  #collectOwned(): void {
+    if (this.get('statefulsets', NAME) !== undefined) return this.remove('statefulsets', NAME);
+    for (const pod of this.list('pods')) if (pod.metadata.ownerReferences?.length !== 0) this.#terminate(pod);
   }
 
   #resize(): void {

@@ -17,6 +17,7 @@ import {
 const CLOCK_STEP_MS = 1_000;
 /** Annotation with the stage of a recovery of the catalog. */
 const STAGE = 'cairn.dev/recovery';
+const FINALIZER = 'cairn.dev/volumes';
 
 export class Safety {
   readonly violations: string[] = [];
@@ -76,8 +77,10 @@ export class Safety {
     else if (collection === 'statefulsets') this.#checkOrphans(item);
   }
 
-  /** KC13: Kubernetes deletes the pods that a StatefulSet adopts while it is deleted. */
+  /** KC13: Kubernetes deletes the pods that a StatefulSet adopts while it is deleted, and keeps those without an owner. */
   #checkOrphans(set: Item): void {
+    if (this.#cluster?.metadata.finalizers?.includes(FINALIZER) !== true)
+      this.#note('KC13', 'the StatefulSet is deleted under its pods, and the CairnCluster has no finalizer');
     for (const pod of this.#kube.list('pods')) {
       if (!isOwnedBy(pod, set) && !isTerminating(pod))
         this.#note('KC13', `the StatefulSet is deleted before it owns ${pod.metadata.name}`);
