@@ -10,7 +10,7 @@ import { Applied } from './applied.ts';
 import { type Claim, isReady, type KubeNode, type Pod, RECOVERY_ANNOTATION, type StatefulSet } from './kinds.ts';
 import { plan } from './plan.ts';
 import { noteOf, REASONS, recheckMs, statusOf } from './status.ts';
-import type { OwnedObject, WantedObject, World } from './world.ts';
+import { isStopped, type OwnedObject, type WantedObject, type World } from './world.ts';
 
 /** Objects that the controller reads. Two implementations: informers, and the simulation of test/operator/cluster. */
 export interface ObjectsOf {
@@ -144,5 +144,12 @@ async function report(
   }
   if (cluster.metadata.deletionTimestamp !== undefined) return;
   const status = statusOf(world, done, secretsOf(cluster));
+  const { recoveryID } = status;
+  if (recoveryID !== undefined && recoveryID !== cluster.status?.recoveryID) {
+    const survivor = cluster.spec.recovery?.survivor;
+    const why = isStopped(cluster) ? 'the cluster is founded again' : `no database of ${survivor} lacks a leader`;
+    const note = `the id ${recoveryID} of spec.recovery counts as carried out: ${why}`;
+    events.record(cluster, { type: 'Normal', reason: 'RecoveryDone', action: 'recover', note });
+  }
   await applyStatus(api, { kind: CAIRN_CLUSTER, object: cluster, status, manager: `${MANAGER}-status` });
 }

@@ -62,6 +62,7 @@ export interface Claim extends KubeObject {
 export interface StatefulSet extends KubeObject {
   readonly spec: {
     readonly replicas?: number;
+    readonly ordinals?: { readonly start?: number };
     readonly volumeClaimTemplates?: readonly Omit<Claim, 'metadata'>[];
   };
 }
@@ -98,6 +99,11 @@ export function sinceMs(object: Pod | KubeNode | undefined, type: string): numbe
 
 function stateOf(object: Pod | KubeNode | undefined, type: string): StateOf | undefined {
   return object?.status?.conditions?.find((condition) => condition.type === type);
+}
+
+/** Number of a pod, or of the pod of a claim. */
+export function ordinalOf(name: string): number {
+  return Number(name.slice(name.lastIndexOf('-') + 1));
 }
 
 /** Bytes of a quantity such as 20Gi; 0 when it is absent. */

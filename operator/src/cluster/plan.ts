@@ -25,14 +25,15 @@
  *   KC12 The nodes are stopped together only for a spec.recovery whose id was not carried out yet, while the voters that
  *        may come back are no majority. The data of the survivor changes only while no pod of a node exists, and with
  *        the code of that data in acceptLoss. The claim of the survivor is never deleted; the others are deleted after
- *        the change. KC3 and KC4 do not apply meanwhile.
+ *        the change, also when the CairnCluster is deleted then. KC3 and KC4 do not apply meanwhile.
  *   KC13 The StatefulSet is deleted under its pods only when it owns all of them, because Kubernetes deletes the pods
  *        that it adopts meanwhile; and only while the CairnCluster has a finalizer, because Kubernetes keeps pods without
  *        an owner.
  */
 import type { Action } from './actions.ts';
+import { deletion, finalizer } from './rules/deletion.ts';
 import { finalize } from './rules/finalize.ts';
-import { deletion, finalizer, install, unwanted } from './rules/objects.ts';
+import { install, unwanted } from './rules/objects.ts';
 import { recovery } from './rules/recovery.ts';
 import { refound, stop, waitToStop } from './rules/refounding.ts';
 import { awaited, lost, mark, orphans } from './rules/repair.ts';

@@ -21,6 +21,7 @@ import {
   planned,
   recovered,
   released,
+  retained,
   silent,
   unanswered,
   unapplied,
@@ -114,7 +115,7 @@ const sized = (name: string, storage: string): Change =>
   withEach('claims', name, { spec: { resources: { requests: { storage } } } });
 const holding = (name: string, storage: string): Change =>
   withEach('claims', name, { status: { capacity: { storage } } });
-const kept: Change[] = [deleted, withSpec({ reclaimPolicy: 'Retain' })];
+const kept: Change[] = [deleted, retained];
 const unowned = (name: string): Change => withEach('pods', name, { metadata: { ownerReferences: null } });
 const terminating = (name: string): Change => withEach('pods', name, { metadata: { deletionTimestamp: AGO } });
 const deletedSet: Change = (world) => ({
@@ -265,8 +266,8 @@ const EXAMPLES: readonly Example[] = [
   ],
   ['a deletion that keeps volumes', [...kept], /^delete StatefulSet shop/],
   [
-    'a deletion that keeps volumes, no pods',
-    [...kept, withFields({ set: null, pods: [] })],
+    'a deletion that keeps volumes, pods that end',
+    [...kept, withFields({ set: null }), terminating('')],
     /^patch shop .*\["example.com.audit"\]/,
   ],
   ['a deletion of others', [deleted, withFields({ cluster: { metadata: { finalizers: [] } } })], /^wait/],

@@ -13,6 +13,7 @@ import {
   planned,
   recovered,
   released,
+  retained,
   silent,
   unanswered,
   unapplied,
@@ -35,7 +36,7 @@ const lostMajority: Change[] = [
 const accepted = withSpec({ recovery: { acceptLoss: '0a1b2c3d' } });
 const withStage = (stage: string | null): Change =>
   withFields({ cluster: { metadata: { annotations: { 'cairn.dev/recovery': stage } } } });
-const running: Change[] = [recovered, withStage('stopped'), applied];
+const running: Change[] = [recovered, withStage('stopped'), applied, held];
 const stopped: Change[] = [...running, unanswered, withFields({ pods: [] })];
 const RUN = JSON.stringify({ id: 'one', survivor: 'shop-0' });
 const ACCEPTED = JSON.stringify({ id: 'one', survivor: 'shop-0', acceptLoss: '0a1b2c3d' });
@@ -53,6 +54,12 @@ const refounded: Change[] = [...stopped, accepted, withStage(ACCEPTED)];
 const withClaims =
   (...names: readonly string[]): Change =>
   (world) => ({ ...world, claims: world.claims.filter(({ metadata }) => names.includes(metadata.name)) });
+const withPods =
+  (...names: readonly string[]): Change =>
+  (world) => ({ ...world, pods: world.pods.filter(({ metadata }) => names.includes(metadata.name)) });
+const single: Change[] = [withClaims('data-shop-0'), withStatus({ recoveryID: 'one' })];
+const starting: Change[] = [...running, accepted, withStage(ACCEPTED), ...single, withPods('shop-0')];
+const ended: Change[] = [deleted, withFields({ set: null, pods: [] })];
 
 const EXAMPLES: readonly Example[] = [
   [
@@ -118,7 +125,8 @@ const EXAMPLES: readonly Example[] = [
     'RecoveryWaits',
   ],
   ['a lost catalog, a voter whose pod is ready', [recovered, ...[2, 3].map(silent), unconfirmed], /^wait .*2 .*, 3 /],
-  ['nodes to stop', [recovered, withStage('stopped')], /^apply .*"replicas":0/, 'Recovering'],
+  ['nodes to stop, no finalizer', [recovered, withStage('stopped')], /^patch shop .*\["cairn.dev.volumes"\]/],
+  ['nodes to stop', [recovered, withStage('stopped'), held], /^apply .*"replicas":0/, 'Recovering'],
   [
     'nodes that stop',
     running,
@@ -209,10 +217,17 @@ const EXAMPLES: readonly Example[] = [
   ],
   ['a cluster that was founded again, its id not in the status', [...refounded, withClaims('data-shop-0')], /^wait /],
   [
-    'a cluster that was founded again, its id in the status',
-    [...refounded, withClaims('data-shop-0'), withStatus({ recoveryID: 'one' })],
-    /^patch shop .*recovery":null/,
+    'the survivor, which starts alone',
+    [...refounded, ...single, ...unapplied.slice(1)],
+    /^apply StatefulSet .*"replicas":1,.*"ordinals":{"start":0}/,
   ],
+  ['the survivor, which has no pod yet', [...refounded, ...single], /^wait pod shop-0 starts before the others$/],
+  [
+    'the survivor, which has no Kubernetes node yet',
+    [...starting, withEach('pods', 'shop-0', { spec: { nodeName: null } })],
+    /^wait pod shop-0 starts before the others$/,
+  ],
+  ['the survivor, which has a Kubernetes node', starting, /^patch shop .*recovery":null/],
   [
     'a survivor above the number of nodes',
     [
@@ -223,7 +238,34 @@ const EXAMPLES: readonly Example[] = [
     ],
     /^apply .*"replicas":3/,
   ],
-  ['a deletion, a run', [deleted, withFields({ set: null, pods: [] }), withRun(RUN)], /^delete Pod shop-recovery: /],
+  [
+    'a survivor above the number of nodes, which has started alone',
+    [
+      ...unapplied.slice(1),
+      withFields({ set: { spec: { replicas: 1, ordinals: { start: 2 } } }, description: null }),
+      withPods('shop-2'),
+      withClaims('data-shop-2'),
+      withReplicas(1),
+    ],
+    /^apply .*"replicas":3(?!.*ordinals)/,
+  ],
+  ['a deletion, a run', [...ended, withRun(RUN), withClaims()], /^delete Pod shop-recovery: /],
+  ['a deletion that keeps volumes, a run', [...ended, retained, withRun(RUN)], /^delete Pod shop-recovery: /],
+  [
+    'a deletion that keeps volumes, a run that ends',
+    [...ended, retained, withRun(RUN), withFields({ recoveryPod: { metadata: { deletionTimestamp: AGO } } })],
+    /^wait /,
+  ],
+  [
+    'a deletion that keeps volumes, a run that has succeeded',
+    [...ended, retained, withRun(ACCEPTED, 0)],
+    /^delete \w+Claim data-shop-1: /,
+  ],
+  [
+    'a deletion that keeps volumes, a cluster that was founded again',
+    [...refounded, deleted, retained, withFields({ set: null })],
+    /^delete \w+Claim data-shop-1: /,
+  ],
 ];
 
 let world: World;

@@ -66,6 +66,8 @@ export const deleted: Change = withFields({
     spec: { reclaimPolicy: 'Delete' },
   },
 });
+export const retained: Change = withSpec({ reclaimPolicy: 'Retain' });
+
 /** An action with the pods that it expects to be ready or not, and the Kubernetes node that must be lost. */
 function shown(action: ReturnType<typeof plan>[number]): string {
   if (!('object' in action) || action.kind === 'apply') return textOf(action);

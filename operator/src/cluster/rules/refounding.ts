@@ -5,32 +5,22 @@
  * ```
  *   all nodes stopped ──> cairn recover shows the loss ──> acceptLoss ──> cairn recover founds ──> other claims deleted
  *           │                        │                                                                     │
- *           └────────────────────────┴── spec.recovery removed: nothing has changed ──> nodes started <────┘
+ *           └────────────────────────┴── spec.recovery removed: nothing has changed                 survivor started
+ *                                                                           │                              │
+ *                                                                           └──────> nodes started <───────┘
  * ```
- * The CairnCluster has the stage in an annotation, and the pod that runs the command has its arguments in one. So any
- * operator continues what another one began.
+ * All of it is in Kubernetes (../refounded.ts), so any operator continues what another one began.
  */
 import { CAIRN_CLUSTER, type CairnCluster } from '../../api/index.ts';
 import type { ClusterNode } from '../../client/index.ts';
-import { parseJson } from '../../kube/index.ts';
 import type { RecoveryRun } from '../../objects/index.ts';
 import { type Action, expectedOf, metadataPatch, wait } from '../actions.ts';
-import {
-  CLAIM,
-  containerOf,
-  isReady,
-  isTerminating,
-  POD,
-  type Pod,
-  RECOVERY_ANNOTATION,
-  STOPPED,
-  sinceMs,
-} from '../kinds.ts';
+import { CLAIM, isReady, isTerminating, POD, type Pod, RECOVERY_ANNOTATION, STOPPED, sinceMs } from '../kinds.ts';
+import { DATA, endOf, firstPodOf, lostClaims, runIn } from '../refounded.ts';
 import { wantedOf } from '../wanted.ts';
 import { causeOf, isReleased, isStopped, nodesOf, type World } from '../world.ts';
 import { changesOf } from './objects.ts';
 
-const DATA = 'data-';
 /** Exit codes of the command when it has changed nothing. */
 const REFUSED: ReadonlySet<number | undefined> = new Set([1, 2]);
 const CODE = /--accept-loss (?<code>[0-9a-f]{8})\b/;
@@ -72,14 +62,18 @@ export function refound(world: World): readonly Action[] | undefined {
   const sets = wantedOf(world).objects.filter(({ kind }) => kind === 'StatefulSet');
   const changes = changesOf(sets, world);
   if (changes.length > 0) return changes;
-  const [pod] = pods;
+  const first = firstPodOf(world);
+  const pod = pods.find(({ metadata }) => metadata.name !== first);
   if (pod !== undefined && (run !== undefined || wanted !== undefined)) {
     const { nodeName } = pod.spec ?? {};
     const remedy =
       nodeName === undefined ? '' : `; if its Kubernetes node ${nodeName} is lost for good, delete that node`;
     return wait('Recovering', `pod ${pod.metadata.name} has not ended yet${remedy}`);
   }
-  return run === undefined ? decide(wanted, world) : finish(run, world);
+  if (run === undefined) return decide(wanted, world);
+  if (first === undefined) return finish(run, world);
+  const isPlaced = pods.some(({ spec }) => spec?.nodeName !== undefined);
+  return isPlaced ? [stageOf(cluster, null)] : wait('Recovering', `pod ${first} starts before the others`);
 }
 
 /** Runs the command as spec.recovery says now, unless it has succeeded. */
@@ -115,17 +109,16 @@ function decide(wanted: RecoveryRun | undefined, world: World): readonly Action[
 
 /** The node is the only one of a new cluster. The others join it with empty volumes. */
 function finish({ id, survivor }: RecoveryRun, world: World): readonly Action[] {
-  const { cluster, claims, recoveryPod: pod } = world;
+  const { cluster, recoveryPod: pod } = world;
   const fault = claimFault({ id, survivor }, world);
   if (fault !== undefined) return fault;
-  const others = claims.filter((claim) => claim.metadata.name !== `${DATA}${survivor}` && !isReleased(claim));
+  const others = lostClaims(world);
   const next = others.find((claim) => !isTerminating(claim));
   const why = `the cluster continues with the data of ${survivor}`;
   if (next !== undefined) return [{ kind: 'delete', of: CLAIM, object: next, why }];
   if (pod !== undefined) return removal(pod, why);
-  // The id is in the status before the stage ends, so that it is never carried out again.
-  if (others.length > 0 || cluster.status?.recoveryID !== id) return wait('Recovering', why);
-  return [stageOf(cluster, null)];
+  // The id is in the status before nodes start, so that it is never carried out again.
+  return wait('Recovering', why);
 }
 
 /** The run that spec.recovery asks for; undefined when it was carried out. */
@@ -139,11 +132,6 @@ function wantedRun({ spec, status }: CairnCluster): RecoveryRun | undefined {
 /** The id of a recovery that has changed the data of its survivor. */
 export function refoundedID({ metadata }: CairnCluster): string | undefined {
   return runIn(metadata.annotations)?.id;
-}
-
-function runIn(annotations: Readonly<Record<string, string>> | undefined): RecoveryRun | undefined {
-  const text = annotations?.[RECOVERY_ANNOTATION];
-  return text === undefined || text === STOPPED ? undefined : parseJson<RecoveryRun>(text);
 }
 
 function stageOf(cluster: CairnCluster, stage: string | null): ReturnType<typeof metadataPatch> {
@@ -172,14 +160,4 @@ function mayReturn({ id, name }: ClusterNode, { nowMs, cluster, pods, descriptio
   if (pod === undefined || isReady(pod)) return true;
   const sinceUnreadyMs = sinceMs(pod, 'Ready') ?? Date.parse(pod.metadata.creationTimestamp ?? '');
   return !(nowMs - sinceUnreadyMs >= cluster.spec.repair.afterSeconds * 1000);
-}
-
-/** The end of the command, with its last line. */
-function endOf(pod: Pod | undefined): { readonly exitCode: number; readonly message: string } | undefined {
-  const { phase, message } = pod?.status ?? {};
-  const end = containerOf(pod)?.state?.terminated;
-  if (end === undefined)
-    return phase === 'Failed' ? { exitCode: -1, message: message ?? 'the pod has failed' } : undefined;
-  const lines = end.message?.trimEnd().split('\n') ?? [];
-  return { exitCode: end.exitCode, message: lines.at(-1) ?? `cairn recover ended with ${end.exitCode}` };
 }

@@ -6,7 +6,7 @@ import type { Action } from '../actions.ts';
 import { bytesOf, CLAIM, containerOf, GROWN_ANNOTATION, isTerminating, STATEFUL_SET } from '../kinds.ts';
 import { storageSize, wantedOf } from '../wanted.ts';
 import { isOwnerOfPods, isReleased, type Member, memberOf, membersOf, replicasOf, type World } from '../world.ts';
-import { hasFinalizer } from './objects.ts';
+import { hasFinalizer } from './deletion.ts';
 
 const GROWTH = 1.25;
 const GIB = 2 ** 30;

@@ -32,6 +32,7 @@ interface StateOf {
 interface Spec extends Omit<CairnClusterSpec, 'resources'> {
   readonly template: { readonly metadata: Meta; readonly spec: Spec };
   readonly volumeClaimTemplates: readonly Item[];
+  readonly ordinals?: { readonly start: number };
   readonly resources: { readonly requests: { readonly storage: string } };
   readonly nodeName?: string;
   /** In the pod of a recovery. */
@@ -229,16 +230,18 @@ export class KubeModel implements Transport {
       for (const pod of this.list('pods').filter((each) => isOwnedBy(each, set))) pod.metadata.ownerReferences = [];
       return this.remove('statefulsets', NAME);
     }
-    const orphan = this.list('pods').find((pod) => !isTerminating(pod) && !isOwnedBy(pod, set));
+    const pods = this.list('pods').filter(({ metadata }) => metadata.name !== RECOVERY);
+    const orphan = pods.find((pod) => !isTerminating(pod) && !isOwnedBy(pod, set));
     if (orphan !== undefined) {
       orphan.metadata.ownerReferences = [{ uid: set.metadata.uid }];
       this.put('pods', orphan);
       return;
     }
-    for (let ordinal = 0; ordinal < set.spec.replicas; ordinal += 1) {
+    const { replicas, ordinals: { start } = { start: 0 } } = set.spec;
+    for (let ordinal = start; ordinal < start + replicas; ordinal += 1) {
       if (this.get('pods', `${NAME}-${ordinal}`) === undefined) return this.#makePod(set, `${NAME}-${ordinal}`);
     }
-    const pod = this.list('pods').findLast(({ metadata }) => ordinalOf(metadata.name) >= set.spec.replicas);
+    const pod = pods.findLast(({ metadata }) => !isWithin(set.spec, metadata.name));
     if (pod !== undefined) this.#terminate(pod);
   }
 
@@ -325,14 +328,13 @@ export class KubeModel implements Transport {
 
   #schedule(pod: Item, claim: Item | undefined): void {
     const up = this.list('nodes').filter(({ metadata }) => this.#isUp(metadata.name));
+    // No Kubernetes node has two pods of nodes.
     const claims = this.list('persistentvolumeclaims').filter(
-      ({ metadata }) => this.get('pods', metadata.name.replace('data-', '')) !== undefined,
+      (each) => each !== claim && this.get('pods', each.metadata.name.replace('data-', '')) !== undefined,
     );
     const taken = new Set(claims.map(({ metadata }) => metadata.annotations[SELECTED_NODE]));
     const bound = claim?.metadata.annotations[SELECTED_NODE];
-    const [node] = up.filter(({ metadata }) =>
-      bound === undefined ? !taken.has(metadata.name) : metadata.name === bound,
-    );
+    const [node] = up.filter(({ metadata: { name } }) => !taken.has(name) && (bound === undefined || name === bound));
     if (claim === undefined || claim.metadata.deletionTimestamp !== undefined || node === undefined) {
       this.#setCondition(pod, 'PodScheduled', 'False');
       return;
@@ -459,6 +461,12 @@ export class KubeModel implements Transport {
   #now(): string {
     return new Date(this.#runtime.wallMs()).toISOString().replace(/\.\d+/, '');
   }
+}
+
+/** Whether a StatefulSet has a pod of this name. */
+export function isWithin({ replicas, ordinals }: Pick<Spec, 'replicas' | 'ordinals'>, name: string): boolean {
+  const at = ordinalOf(name) - (ordinals?.start ?? 0);
+  return at >= 0 && at < replicas;
 }
 
 export function isTerminating({ metadata }: Item): boolean {

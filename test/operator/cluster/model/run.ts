@@ -66,6 +66,7 @@ export class Run {
   readonly safety: Safety;
   /** Actions of the operator and disturbances, for a failed test. */
   readonly log: string[] = [];
+  readonly events: string[] = [];
   /** True after the faults have ended. */
   isCalm = false;
   readonly #options: RunOptions;
@@ -209,14 +210,14 @@ export class Run {
         return this.cairn;
       },
       render,
-      renderRecovery: (_cluster, { survivor, acceptLoss }) => ({
+      renderRecovery: ({ metadata: { uid } }, { survivor, acceptLoss }) => ({
         apiVersion: 'v1',
         kind: 'Pod',
-        metadata: { name: RECOVERY, namespace: NAMESPACE, labels: {}, annotations: {}, ownerReferences: [] },
+        metadata: { name: RECOVERY, namespace: NAMESPACE, labels: {}, annotations: {}, ownerReferences: [{ uid }] },
         spec: { survivor, acceptLoss },
       }),
       secretsOf: () => ({ tls: ['True', 'Disabled', ''] }),
-      events: { record: () => undefined },
+      events: { record: (_object, { reason, note }) => void this.events.push(`${reason}: ${note}`) },
     };
   }
 

@@ -6,6 +6,7 @@ import {
   type Item,
   isOwnedBy,
   isTerminating,
+  isWithin,
   type KubeModel,
   LEVELS,
   NAME,
@@ -56,7 +57,7 @@ export class Safety {
 
   #check(method: string, collection: string, item: Item | undefined, body: Sent): void {
     if (method === 'DELETE' && item !== undefined) this.#checkDeletion(collection, item, body);
-    if (method === 'PATCH' && collection === 'statefulsets') this.#checkReplicas(body.spec?.replicas);
+    if (method === 'PATCH' && collection === 'statefulsets') this.#checkReplicas(body.spec);
     if (method === 'PATCH' && collection === 'persistentvolumeclaims') this.#checkGrowth(body);
     if (method === 'PATCH' && collection === 'cairnclusters') this.#checkFinalizers(item, body);
     if (method === 'PATCH' && collection === 'cairnclusters') this.#checkStop(body);
@@ -67,8 +68,11 @@ export class Safety {
     const { name, uid } = item.metadata;
     if (preconditions?.uid !== uid) this.#note('KC10', `${collection} ${name} is deleted whatever its uid`);
     if (this.#cluster?.metadata.deletionTimestamp !== undefined) {
+      const { node } = this.#kube.volumes.get(uid) ?? {};
+      const isLost = this.#cluster.metadata.annotations[STAGE] !== undefined && !this.#cairn.isMember(node);
       const isKept =
-        this.#cluster.spec.reclaimPolicy !== 'Delete' || this.#cairn.processes.has(name.replace('data-', ''));
+        (this.#cluster.spec.reclaimPolicy !== 'Delete' && !isLost) ||
+        this.#cairn.processes.has(name.replace('data-', ''));
       if (collection === 'persistentvolumeclaims' && isKept) this.#note('KC4', `${name} is deleted with its cluster`);
     } else if (collection === 'pods') this.#checkPod(item);
     else if (collection === 'persistentvolumeclaims') this.#checkClaim(item);
@@ -196,9 +200,9 @@ export class Safety {
   }
 
   /** KC3: checks that pods are removed only when their nodes have no replicas and no vote. */
-  #checkReplicas(replicas: number | undefined): void {
-    if (replicas === 0 && this.#cluster?.metadata.annotations[STAGE] !== undefined) return;
-    const pods = this.#kube.list('pods').filter(({ metadata }) => ordinalOf(metadata.name) >= (replicas ?? Infinity));
+  #checkReplicas(spec: Sent['spec']): void {
+    if (spec === undefined || (spec.replicas === 0 && this.#cluster?.metadata.annotations[STAGE] !== undefined)) return;
+    const pods = this.#kube.list('pods').filter(({ metadata }) => !isWithin(spec, metadata.name));
     for (const { metadata } of pods) {
       const id = this.#cairn.processes.get(metadata.name)?.volume.node;
       const isNeeded = this.#cairn.databases.some((database) => database.replicas.has(id ?? 0));
