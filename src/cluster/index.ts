@@ -137,8 +137,7 @@ export {
   surveyOf,
 } from './rescue/survey.ts';
 export type { CheckedPart, StateExport, StateImport, StatePart } from './state-transfer.ts';
-export { storeDirectoryOf } from './store/data-directory.ts';
+export { sentenceOnStoreLogs, storeDirectoryOf } from './store/data-directory.ts';
 export { BELONGS_NOWHERE } from './store/own-identity.ts';
-export { sentenceOnStoreLogs } from './store/store-logs.ts';
 export type { LinksOrder } from './thread/core-thread-messages.ts';
 export { type CoreParts, runCore } from './thread/core-worker.ts';

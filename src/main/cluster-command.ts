@@ -22,10 +22,10 @@ import {
   renderFinalized,
   renderRecovered,
 } from './cluster-report.ts';
+import { isRefusal } from './command-output.ts';
 import { refuseUsage } from './option-faults.ts';
 import type { PeerTlsFiles } from './peer-tls.ts';
 import { PEER_TLS_HELP } from './peer-tls-options.ts';
-import { isRefusal } from './refusal.ts';
 
 /** Longer than a node takes to query other nodes. */
 const TIMEOUT_MS = 15_000;

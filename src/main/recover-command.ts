@@ -17,11 +17,11 @@ import {
   surveyOf,
   wallClock,
 } from '#cluster';
+import { isRefusal } from './command-output.ts';
 import { readOptions, refuseUsage } from './option-faults.ts';
 import type { PeerTlsFiles } from './peer-tls.ts';
 import { PEER_TLS_HELP, PEER_TLS_OPTIONS, readPeerTlsOptions } from './peer-tls-options.ts';
 import { renderRefounded, renderSurvey } from './recover-report.ts';
-import { isRefusal } from './refusal.ts';
 
 const EXIT_REFUSED = 1;
 /** A node that does not answer within this time counts as gone. */

@@ -65,8 +65,7 @@ import { absenceOf } from './absence.ts';
 import type { FrontObserver } from './core-metrics.ts';
 import { leadsWithOthers } from './leads-with-others.ts';
 import { Revisions } from './revisions.ts';
-import { outcomeOf, readRevision } from './settled.ts';
-import { type Asked, type Pending, Turn } from './turn.ts';
+import { type Asked, outcomeOf, type Pending, readRevision, Turn } from './turn.ts';
 
 export interface FrontPorts extends Partial<Pick<Node, 'peerAddress'> & Administers> {
   readonly link: CoreLink;

@@ -15,9 +15,8 @@ import { databaseMachines } from '../apply/database-machines.ts';
 import { checkCatalog, namingFiles, type RecoveredFiles, recoverDatabases } from '../core/crash-recovery.ts';
 import { keptLog } from '../core/group-lifecycle.ts';
 import { nativeCrc32, nativeSha256 } from '../native.ts';
-import type { NodeIdentity } from '../node.ts';
-import { FOUNDERS } from '../node.ts';
-import { openStoppedStore, type StoppedStoreFiles } from '../store/data-directory.ts';
+import { FOUNDERS, type NodeIdentity } from '../node.ts';
+import { openStoppedStore, type StoppedStoreFiles, sentenceOnStoreLogs } from '../store/data-directory.ts';
 import { type LogPlaces, logDirectoryOf, nodePlaces, settleLog } from '../store/next-log.ts';
 import {
   BEFORE_KEY,
@@ -28,7 +27,6 @@ import {
   readTrash,
   walIdentity,
 } from '../store/node-rows.ts';
-import { sentenceOnStoreLogs } from '../store/store-logs.ts';
 import { logBehind } from './recovered-copies.ts';
 
 /** The used operations of the store. */
