@@ -27,6 +27,8 @@
  *   C8  A deleted database stays marked as trash until none of its rows can come back.
  */
 
+export { type Administer, type Administered, type Asker, actIn, refusalIn } from './admin/administered.ts';
+export type { Administers, AdminReply, AdminRequest, AskAdmin } from './admin/administration.ts';
 export { faultInOrder, type NodeOrder } from './admin/decommission.ts';
 export type { ClusterDescription } from './admin/describe.ts';
 export type { DrainOrder, UndrainOrder } from './admin/drain-order.ts';
@@ -80,8 +82,6 @@ export {
   type StoredId,
   type TransactOutcome,
 } from './outcome.ts';
-export { type Administer, type Administered, type Asker, actIn, refusalIn } from './peer/administered.ts';
-export type { Administers, AdminReply, AdminRequest, AskAdmin } from './peer/administration.ts';
 export type { AskBelonging, Belonging, Newcomer, NoAnswer } from './peer/belonging.ts';
 export type { Envelope } from './peer/envelope.ts';
 export type { ForwardItem } from './peer/forward.ts';
@@ -103,17 +103,7 @@ export {
   type JoinRequest,
   joinCluster,
 } from './peer/join.ts';
-export {
-  carries,
-  LANES,
-  type Lane,
-  type OpenPeerLinks,
-  type Peer,
-  type PeerLinks,
-  type PeerLinksOptions,
-  type PeerPort,
-  type PeerPortOptions,
-} from './peer/links.ts';
+export { carries, LANES, type Lane, type Peer, type PeerLinks } from './peer/links.ts';
 export type { FrameFault, PeerNote, PeerObserver } from './peer/observer.ts';
 export { type IncomingFrame, type OutgoingFrame, PeerCodec, type PeerCodecParts } from './peer/peer-codec.ts';
 export { PeerMail, type PeerMailParts, type PeerReceiver, type Unheard } from './peer/peer-mail.ts';
@@ -141,3 +131,4 @@ export { sentenceOnStoreLogs, storeDirectoryOf } from './store/data-directory.ts
 export { BELONGS_NOWHERE } from './store/own-identity.ts';
 export type { LinksOrder } from './thread/core-thread-messages.ts';
 export { type CoreParts, runCore } from './thread/core-worker.ts';
+export { type OpenPeerLinks, type PeerLinksOptions, type PeerPort, type PeerPortOptions } from './thread/peer-port.ts';

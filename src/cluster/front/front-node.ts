@@ -27,6 +27,7 @@ import { encodeCatalogEntry } from '#database';
 import type { KvReader } from '#kv';
 import { type ApiKey, decodeDefinitionEntry } from '#model';
 import { type DiskLevel, PAYLOAD_BYTES_MAX } from '#storage';
+import type { Administers } from '../admin/administration.ts';
 import { CatalogLease } from '../catalog/catalog-lease.ts';
 import { type CatalogState, LiveCatalog } from '../catalog/catalog-mirror.ts';
 import { type CoreLimits, LIMITS } from '../limits.ts';
@@ -50,7 +51,6 @@ import type {
   KeyOutcome,
   TransactOutcome,
 } from '../outcome.ts';
-import type { Administers } from '../peer/administration.ts';
 import {
   CATALOG_TITLE,
   catalogDiverged,

@@ -3,7 +3,7 @@
 import { expect, it, test } from 'vitest';
 import { toNodeId } from '#base';
 import type { Administered, AdminReply, AdminRequest } from '#cluster';
-import { noting } from '../../../src/cluster/peer/administered.ts';
+import { noting } from '../../../src/cluster/admin/administered.ts';
 import { recordOf } from '../../../src/main/audit-trail.ts';
 
 const NODE = toNodeId(3);
