@@ -209,7 +209,6 @@ function portsOf(order: CoreOrder, { store, log, reach, counter, links }: Openin
     founders: FOUNDERS,
     placement: spreadOver(copies, identity.node),
     upkeep: { copies, replaceAfterMs },
-    wanted: () => undefined,
     kv: store,
     syncStore: () => store.checkpointFiles(),
     log,
