@@ -18,7 +18,7 @@
  */
 export { type Address, cannotListen, formatAddress, isHost, parseAddress } from './address.ts';
 export { assert, BrokenInvariant, unreachable } from './assert.ts';
-export { fromBase64, fromBase64Url, toBase64, toBase64Url } from './base64.ts';
+export { fromBase64, fromBase64Url, toBase64Url } from './base64.ts';
 export {
   type AskedRevision,
   type Brand,

@@ -78,7 +78,6 @@ export {
   MAINTENANCE_MODES,
   type MaintenanceMode,
   NEW_VERSION_STATUS,
-  type OfferedContent,
   PRIORITIES,
   type PresenterDefinition,
   type PresenterReference,
@@ -126,7 +125,7 @@ export { encodeEvent } from './event-encode.ts';
 export { acceptJsonEvent } from './event-from-json.ts';
 export { EventJsonBytes, eventToJson } from './event-json-bytes.ts';
 export type { EventShape } from './event-place.ts';
-export { foundBytes, showBytes } from './event-place.ts';
+export { foundBytes } from './event-place.ts';
 export { eventFacts } from './event-spans.ts';
 export { acceptDecoded, acceptEvent, walkEvent } from './event-walk.ts';
 export { describeFault, Faults, type Found, numberAsWritten } from './faults.ts';
@@ -171,11 +170,7 @@ export {
   TRANSACTION_BYTES_MAX,
   TRANSACTION_EVENTS_MAX,
 } from './limits.ts';
-export {
-  type LoggedTransactionView,
-  readLoggedTransaction,
-  type StoredEventId,
-} from './logged-transaction.ts';
+export { type LoggedTransactionView, readLoggedTransaction, type StoredEventId } from './logged-transaction.ts';
 export { isJsonType, isTextType } from './media-type.ts';
 export {
   type ComponentName,
@@ -262,4 +257,4 @@ export {
 export { optionsOfBody, type TransactionBodyView, transactionIdOfBody } from './transaction-body.ts';
 export { OPTION_NAMES, optionsFromJson } from './transaction-json.ts';
 export { decodeTransactionOptions, encodeTransactionOptions } from './transaction-options.ts';
-export { refuseField, unknownFieldRule } from './unknown-field.ts';
+export { refuseField } from './unknown-field.ts';

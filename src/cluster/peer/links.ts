@@ -4,9 +4,10 @@
  * Frames of a lane to one node arrive in order or not at all; lanes do not wait for one another. Nothing is
  * acknowledged: Raft detects losses.
  */
+import { type NodeId } from '#base';
 import type { Envelope } from './envelope.ts';
 import type { FrameContent } from './frame.ts';
-import type { NodeId, Peer } from './place.ts';
+import type { Peer } from './place.ts';
 
 export type { Peer } from './place.ts';
 
