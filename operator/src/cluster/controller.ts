@@ -3,7 +3,15 @@ import { isDeepStrictEqual } from 'node:util';
 import { CAIRN_CLUSTER, type CairnCluster } from '../api/index.ts';
 import type { SecretsState } from '../certificates/index.ts';
 import { CallError, type ClusterAdmin } from '../client/index.ts';
-import { type Api, applyStatus, type Controller, type EventRecorder, type Outcome, pathOf } from '../kube/index.ts';
+import {
+  type Api,
+  applyStatus,
+  type Controller,
+  type EventRecorder,
+  type KubeObject,
+  type Outcome,
+  pathOf,
+} from '../kube/index.ts';
 import { namesOf, type RecoveryPod, type RecoveryRun } from '../objects/index.ts';
 import { type Action, act, isIrreversible, MANAGER } from './actions.ts';
 import { Applied } from './applied.ts';
@@ -94,9 +102,9 @@ async function observe(
   if (cluster === undefined) return undefined;
   // Objects are read before the nodes are asked: a node knows a disk that has grown before its claim shows that.
   const [allPods, owned, kubeNodes] = [objects.pods(cluster), objects.owned(cluster), objects.kubeNodes()];
-  const [set, claims] = [objects.set(cluster), objects.claims(cluster)];
-  const isRecovery = ({ metadata }: Pod): boolean => metadata.name === namesOf(cluster).recovery;
-  const pods = allPods.filter((pod) => !isRecovery(pod));
+  const [set, allClaims] = [objects.set(cluster), objects.claims(cluster)];
+  // Other parties may give the same labels to objects of theirs, such as the claim of a backup.
+  const [pods, claims] = [allPods.filter(isNumbered(cluster, '')), allClaims.filter(isNumbered(cluster, 'data-'))];
   // Ready nodes answer at once.
   const names = pods
     .toSorted((one, other) => Number(isReady(other)) - Number(isReady(one)))
@@ -117,13 +125,19 @@ async function observe(
     owned,
     set,
     pods,
-    recoveryPod: allPods.find(isRecovery),
+    recoveryPod: allPods.find(({ metadata: { name } }) => name === namesOf(cluster).recovery),
     claims,
     kubeNodes,
     description,
     refusal,
   };
   return { world, admin };
+}
+
+/** Whether the name is that of a pod of the StatefulSet, after the prefix. */
+function isNumbered({ metadata }: CairnCluster, prefix: string): (object: KubeObject) => boolean {
+  const start = `${prefix}${metadata.name}-`;
+  return ({ metadata: { name } }) => name.startsWith(start) && /^\d+$/.test(name.slice(start.length));
 }
 
 async function report(

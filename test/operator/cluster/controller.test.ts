@@ -100,6 +100,26 @@ it('reads objects before it asks nodes, so a disk is not judged by its size befo
   expect(order.at(-1)).toBe('description');
 });
 
+it('a pod or claim with the labels of the cluster is of no node when its name is of none (KC4)', async () => {
+  const runtime = new ManualRuntime();
+  const named = (name: string): KubeObject => ({
+    metadata: { name, namespace: 'prod', uid: name, resourceVersion: '1' },
+  });
+  const objects: ClusterPorts['objects'] = {
+    cluster: () => clusterOf(),
+    pods: () => ['shop-0', 'shop-recovery', 'shop-backup-29', 'other-1'].map(named),
+    claims: () => ['data-shop-0', 'data-shop-backup', 'shop-1', 'data-shop-'].map(named),
+    set: () => undefined,
+    owned: () => [],
+    kubeNodes: () => undefined,
+  };
+  const controller = controllerOf(new Api(new MemoryApi(runtime), runtime), objects);
+  const { world } = (await controller.observe('prod/shop', new AbortController().signal)) ?? {};
+  const namesIn = (found: readonly KubeObject[] = []): readonly string[] => found.map(({ metadata }) => metadata.name);
+  expect([namesIn(world?.pods), namesIn(world?.claims)]).toEqual([['shop-0'], ['data-shop-0']]);
+  expect(world?.recoveryPod?.metadata.name).toBe('shop-recovery');
+});
+
 it('reports in the status that the nodes reject its key', async () => {
   const runtime = new ManualRuntime();
   const pod = { metadata: { name: 'shop-0', namespace: 'prod', uid: 'one', resourceVersion: '1' } };
