@@ -351,6 +351,11 @@ const EXAMPLES: readonly Example[] = [
   ['larger claims, a finalizer', [sized('', '30Gi'), held], /^delete StatefulSet shop: .* Orphan$/],
   ['larger claims, a pod not adopted yet', [sized('', '30Gi'), held, unowned('shop-1')], /^$/],
   [
+    'larger claims, no last claim',
+    [sized('', '30Gi'), held, (world) => ({ ...world, claims: world.claims.slice(0, -1) })],
+    /^$/,
+  ],
+  [
     'larger claims, a terminating pod',
     [sized('', '30Gi'), held, unowned('shop-1'), terminating('shop-1')],
     /^delete Stat/,

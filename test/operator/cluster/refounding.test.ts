@@ -22,6 +22,7 @@ import {
   withClaim,
   withEach,
   withFields,
+  withNode,
   withReplicas,
   withSpec,
   withStatus,
@@ -51,6 +52,9 @@ const withRun = (run: string, exitCode?: number, message = '', injected: object[
   });
 };
 const refounded: Change[] = [...stopped, accepted, withStage(ACCEPTED)];
+const going = (name: string): Change => withClaim(name, { deletionTimestamp: AGO });
+const neverReady = (name: string, creationTimestamp: string): Change =>
+  withEach('pods', name, { metadata: { creationTimestamp }, status: { conditions: [] } });
 const withClaims =
   (...names: readonly string[]): Change =>
   (world) => ({ ...world, claims: world.claims.filter(({ metadata }) => names.includes(metadata.name)) });
@@ -65,7 +69,7 @@ const EXAMPLES: readonly Example[] = [
   [
     'a lost catalog',
     [recovered, ...lostMajority],
-    /^patch shop .*"cairn.dev.recovery":"stopped".* !shop-1 !shop-2$/,
+    /^patch shop .*"cairn.dev.recovery":"stopped"}}} !shop-1 !shop-2$/,
     'NoCatalogLeader',
   ],
   [
@@ -111,7 +115,7 @@ const EXAMPLES: readonly Example[] = [
   ],
   [
     'a lost catalog, a survivor whose claim is deleted',
-    [recovered, ...lostMajority, withClaim('shop-0', { deletionTimestamp: AGO })],
+    [recovered, ...lostMajority, going('shop-0')],
     /^wait the claim data-shop-0 is lost/,
   ],
   [
@@ -124,6 +128,32 @@ const EXAMPLES: readonly Example[] = [
     /^wait .*quorum again, with the nodes 3 \(shop-2\)/,
     'RecoveryWaits',
   ],
+  [
+    'a lost catalog, half of the voters',
+    [recovered, ...lostMajority, withNode(2, { role: 'none' })],
+    /^patch shop .*"stopped"/,
+  ],
+  [
+    'a lost catalog, no known voter',
+    [recovered, ...lostMajority, ...[1, 2, 3].map((id) => withNode(id, { role: 'none' }))],
+    /^wait .*quorum again/,
+  ],
+  [
+    'a lost catalog, voters that others have replaced',
+    [recovered, ...[2, 3].map((id) => withNode(id, { name: 'old', answers: false })), unconfirmed],
+    /^patch shop .*"stopped"/,
+  ],
+  ['a lost catalog, voters without a pod', [recovered, ...lostMajority, withPods('shop-0')], /^wait .*2 .*, 3 /],
+  [
+    'a lost catalog, a pod that was never ready, and is new',
+    [recovered, ...lostMajority, (world) => neverReady('shop-2', new Date(world.nowMs - 59_000).toISOString())(world)],
+    /^wait .*quorum again, with the nodes 3 \(shop-2\)/,
+  ],
+  [
+    'a lost catalog, a pod that was never ready, and is old',
+    [recovered, ...lostMajority, neverReady('shop-2', AGO)],
+    /^patch shop .*"stopped"/,
+  ],
   ['a lost catalog, a voter whose pod is ready', [recovered, ...[2, 3].map(silent), unconfirmed], /^wait .*2 .*, 3 /],
   ['nodes to stop, no finalizer', [recovered, withStage('stopped')], /^patch shop .*\["cairn.dev.volumes"\]/],
   ['nodes to stop', [recovered, withStage('stopped'), held], /^apply .*"replicas":0/, 'Recovering'],
@@ -135,6 +165,11 @@ const EXAMPLES: readonly Example[] = [
   ['stopped nodes', stopped, /^refound {"survivor":"shop-0"} !shop-0 !shop-1 !shop-2$/, 'Recovering'],
   ['stopped nodes, another operator', [...stopped, ...unapplied], /^apply .*"replicas":0/],
   ['stopped nodes, no claim', [...stopped, withClaims()], /^wait the claim data-shop-0 is lost/, 'RecoveryRefused'],
+  [
+    'stopped nodes, a survivor whose node was removed',
+    [...stopped, withClaim('shop-0', { labels: { 'cairn.dev/released': '1' } })],
+    /^wait the claim data-shop-0 .* was released/,
+  ],
   ['a run that has begun', [...stopped, withRun(RUN)], /^wait .*in the pod shop-recovery: ImagePullBackOff$/],
   [
     'a run beside an injected container that has ended',
@@ -149,6 +184,22 @@ const EXAMPLES: readonly Example[] = [
     'RecoveryRefused',
   ],
   ['a loss that is accepted', [...stopped, accepted, withRun(RUN, 1, SHOWN)], /^delete Pod shop-recovery: /],
+  [
+    'a loss that is accepted, a pod that ends',
+    [
+      ...stopped,
+      accepted,
+      withRun(RUN, 1, SHOWN),
+      withFields({ recoveryPod: { metadata: { deletionTimestamp: AGO } } }),
+    ],
+    /^wait the pod shop-recovery is being deleted$/,
+  ],
+  [
+    'a pod that was evicted',
+    [...stopped, withRun(RUN), withFields({ recoveryPod: { status: { phase: 'Failed', message: 'Evicted' } } })],
+    /^wait Evicted. Delete the pod shop-recovery to try again$/,
+    'RecoveryRefused',
+  ],
   ['a loss that is accepted, no pod', [...stopped, accepted], /^refound .*"acceptLoss":"0a1b2c3d"} !shop-0 !shop-1/],
   [
     'another survivor',
@@ -194,7 +245,22 @@ const EXAMPLES: readonly Example[] = [
   ],
   ['no spec.recovery any more', [...stopped, withSpec({ recovery: null })], /^patch shop .*recovery":null/],
   ['no spec.recovery any more, pods', [...running, withSpec({ recovery: null })], /^patch shop .*recovery":null/],
-  ['a cluster that was founded again', refounded, /^delete \w+Claim data-shop-1: /],
+  [
+    'a cluster that was founded again',
+    [...refounded, withRun(ACCEPTED, 0), withStatus({ recoveryID: 'one' })],
+    /^delete \w+Claim data-shop-1: /,
+  ],
+  [
+    'a cluster that was founded again, a claim that is being deleted',
+    [...refounded, going('shop-1')],
+    /^delete \w+Claim data-shop-2: /,
+  ],
+  ['a cluster that was founded again, a pod', [...refounded, ...single, withRun(ACCEPTED, 0)], /^delete Pod shop-rec/],
+  [
+    'a cluster that was founded again, claims that are being deleted',
+    [...refounded, withStatus({ recoveryID: 'one' }), ...['shop-1', 'shop-2'].map(going)],
+    /^wait the cluster continues with the data of shop-0$/,
+  ],
   [
     'a cluster that was founded again, no spec.recovery',
     [...refounded, withSpec({ recovery: null })],
@@ -215,7 +281,11 @@ const EXAMPLES: readonly Example[] = [
     [...refounded, withClaims('data-shop-0', 'data-shop-2'), released, withRun(ACCEPTED, 0)],
     /^delete Pod shop-recovery: /,
   ],
-  ['a cluster that was founded again, its id not in the status', [...refounded, withClaims('data-shop-0')], /^wait /],
+  [
+    'a cluster that was founded again, its id not in the status',
+    [...refounded, withClaims('data-shop-0')],
+    /^wait the cl/,
+  ],
   [
     'the survivor, which starts alone',
     [...refounded, ...single, ...unapplied.slice(1)],

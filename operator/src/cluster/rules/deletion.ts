@@ -3,6 +3,7 @@
  * there is more to delete: volumes, or pods without an owner.
  */
 import { CAIRN_CLUSTER } from '../../api/index.ts';
+import { hasFinalizer } from '../../reconcile/index.ts';
 import { type Action, wait } from '../actions.ts';
 import { CLAIM, FINALIZER, isTerminating, POD, STATEFUL_SET } from '../kinds.ts';
 import { lostClaims } from '../refounded.ts';
@@ -13,7 +14,7 @@ export function deletion(world: World): readonly Action[] | undefined {
   const { cluster, set, pods, recoveryPod } = world;
   if (cluster.metadata.deletionTimestamp === undefined) return undefined;
   const going = wait('Deleting', 'the cluster is being deleted');
-  if (!hasFinalizer(world)) return going;
+  if (!hasFinalizer(cluster, FINALIZER)) return going;
   const why = 'the CairnCluster is deleted';
   if (set !== undefined && !isTerminating(set)) return [{ kind: 'delete', of: STATEFUL_SET, object: set, why }];
   if (set !== undefined) return going;
@@ -36,11 +37,7 @@ export function finalizer(world: World): readonly Action[] | undefined {
     isStopped(cluster) ||
     !isOwnerOfPods(world) ||
     wantedOf(world).hasOtherTemplates;
-  return hasFinalizer(world) === isWanted ? undefined : [finalizers(world, isWanted)];
-}
-
-export function hasFinalizer({ cluster }: World): boolean {
-  return cluster.metadata.finalizers?.includes(FINALIZER) ?? false;
+  return hasFinalizer(cluster, FINALIZER) === isWanted ? undefined : [finalizers(world, isWanted)];
 }
 
 function finalizers({ cluster }: World, isWanted: boolean): Action {

@@ -108,17 +108,14 @@ function decide(wanted: RecoveryRun | undefined, world: World): readonly Action[
 }
 
 /** The node is the only one of a new cluster. The others join it with empty volumes. */
-function finish({ id, survivor }: RecoveryRun, world: World): readonly Action[] {
-  const { cluster, recoveryPod: pod } = world;
-  const fault = claimFault({ id, survivor }, world);
+function finish(run: RecoveryRun, world: World): readonly Action[] {
+  const fault = claimFault(run, world);
   if (fault !== undefined) return fault;
-  const others = lostClaims(world);
-  const next = others.find((claim) => !isTerminating(claim));
-  const why = `the cluster continues with the data of ${survivor}`;
+  const next = lostClaims(world).find((claim) => !isTerminating(claim));
+  const why = `the cluster continues with the data of ${run.survivor}`;
   if (next !== undefined) return [{ kind: 'delete', of: CLAIM, object: next, why }];
-  if (pod !== undefined) return removal(pod, why);
   // The id is in the status before nodes start, so that it is never carried out again.
-  return wait('Recovering', why);
+  return world.recoveryPod === undefined ? wait('Recovering', why) : removal(world.recoveryPod, why);
 }
 
 /** The run that spec.recovery asks for; undefined when it was carried out. */
@@ -127,11 +124,6 @@ function wantedRun({ spec, status }: CairnCluster): RecoveryRun | undefined {
   if (recovery === undefined || recovery.id === status?.recoveryID) return undefined;
   const { id, survivor, acceptLoss } = recovery;
   return { id, survivor, acceptLoss };
-}
-
-/** The id of a recovery that has changed the data of its survivor. */
-export function refoundedID({ metadata }: CairnCluster): string | undefined {
-  return runIn(metadata.annotations)?.id;
 }
 
 function stageOf(cluster: CairnCluster, stage: string | null): ReturnType<typeof metadataPatch> {

@@ -2,11 +2,11 @@
  * Rules for the volumes. Claims grow first; then the StatefulSet, whose templates are immutable, is deleted under its
  * pods and applied again. They come after all others, so that storage which cannot grow stops nothing else.
  */
+import { hasFinalizer } from '../../reconcile/index.ts';
 import type { Action } from '../actions.ts';
-import { bytesOf, CLAIM, containerOf, GROWN_ANNOTATION, isTerminating, STATEFUL_SET } from '../kinds.ts';
+import { bytesOf, CLAIM, containerOf, FINALIZER, GROWN_ANNOTATION, isTerminating, STATEFUL_SET } from '../kinds.ts';
 import { storageSize, wantedOf } from '../wanted.ts';
 import { isOwnerOfPods, isReleased, type Member, memberOf, membersOf, replicasOf, type World } from '../world.ts';
-import { hasFinalizer } from './deletion.ts';
 
 const GROWTH = 1.25;
 const GIB = 2 ** 30;
@@ -28,8 +28,8 @@ export function resize(world: World): readonly Action[] | undefined {
 
 /** KC13. */
 export function recreateSet(world: World): readonly Action[] | undefined {
-  const { set } = world;
-  if (set === undefined || !wantedOf(world).hasOtherTemplates || !hasFinalizer(world)) return undefined;
+  const { cluster, set } = world;
+  if (set === undefined || !wantedOf(world).hasOtherTemplates || !hasFinalizer(cluster, FINALIZER)) return undefined;
   // The number of pods that are wanted follows from the claims while there is no StatefulSet.
   if (memberOf(world, (replicasOf(world) ?? 0) - 1).claim === undefined) return undefined;
   if (!isOwnerOfPods(world)) return undefined;
