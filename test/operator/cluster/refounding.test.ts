@@ -88,6 +88,7 @@ const EXAMPLES: readonly Example[] = [
       recovered,
       ...lostMajority,
       (world) => unreadySince('shop-2', new Date(world.nowMs - 59_000).toISOString())(world),
+      held,
       ...unapplied,
     ],
     /^apply /,
@@ -139,8 +140,8 @@ const EXAMPLES: readonly Example[] = [
     /^wait .*quorum again/,
   ],
   [
-    'a lost catalog, voters that others have replaced',
-    [recovered, ...[2, 3].map((id) => withNode(id, { name: 'old', answers: false })), unconfirmed],
+    'a lost catalog, a voter that another node has replaced',
+    [recovered, silent(2), withNode(3, { name: 'shop-1', role: 'learner' }), unconfirmed],
     /^patch shop .*"stopped"/,
   ],
   ['a lost catalog, voters without a pod', [recovered, ...lostMajority, withPods('shop-0')], /^wait .*2 .*, 3 /],
