@@ -1,6 +1,6 @@
 /**
- * A recovery of the catalog, as it shows in Kubernetes: the CairnCluster has its stage in an annotation, and the pod that
- * runs `cairn recover` has its arguments in one.
+ * A recovery of the catalog, as it shows in Kubernetes: the CairnCluster has its stage in an annotation, and the pod
+ * that runs `cairn recover` has its arguments in one.
  */
 import { parseJson } from '../kube/index.ts';
 import type { RecoveryRun } from '../objects/index.ts';

@@ -1,6 +1,6 @@
 /**
- * Rules for the end of a cluster. Kubernetes deletes what the CairnCluster owns. A finalizer keeps the CairnCluster while
- * there is more to delete: volumes, or pods without an owner.
+ * Rules for the end of a cluster. Kubernetes deletes what the CairnCluster owns. A finalizer keeps the CairnCluster
+ * while there is more to delete: volumes, or pods without an owner.
  */
 import { CAIRN_CLUSTER } from '../../api/index.ts';
 import { hasFinalizer } from '../../reconcile/index.ts';

@@ -1,83 +1,12 @@
 // A naive model of Kubernetes: an API server, the StatefulSet controller, kubelets, volumes and Kubernetes nodes. One
 // step changes one thing, so that the operator runs between any two changes.
-import type { CairnClusterSpec } from '../../../../operator/src/api/index.ts';
 import type { Transport, TransportRequest, TransportResponse } from '../../../../operator/src/kube/index.ts';
 import type { Random } from '../../../model/generate/random.ts';
 import { recordRequest } from '../../../support/kube-api/requests.ts';
 import { merged } from '../../../support/kube-api/store.ts';
 import type { ManualRuntime } from '../../../support/manual-runtime.ts';
 import type { CairnModel, Volume } from './cairn.ts';
-
-interface Meta {
-  name: string;
-  namespace?: string;
-  uid: string;
-  resourceVersion: string;
-  generation: number;
-  creationTimestamp: string;
-  deletionTimestamp?: string;
-  labels: Record<string, string>;
-  annotations: Record<string, string>;
-  finalizers?: string[];
-  ownerReferences?: readonly { readonly uid: string }[];
-}
-
-interface StateOf {
-  readonly type: string;
-  readonly status: 'True' | 'False' | 'Unknown';
-  readonly lastTransitionTime: string;
-}
-
-/** Fields of the specs of all kinds. */
-interface Spec extends Omit<CairnClusterSpec, 'resources'> {
-  readonly template: { readonly metadata: Meta; readonly spec: Spec };
-  readonly volumeClaimTemplates: readonly Item[];
-  readonly ordinals?: { readonly start: number };
-  readonly resources: { readonly requests: { readonly storage: string } };
-  readonly nodeName?: string;
-  /** In the pod of a recovery. */
-  readonly survivor?: string;
-  readonly acceptLoss?: string;
-  readonly release: string;
-  readonly isBad: boolean;
-}
-
-interface Status {
-  readonly phase?: string;
-  readonly capacity?: { readonly storage: string };
-  readonly conditions?: readonly (StateOf & { readonly reason: string; readonly message: string })[];
-  readonly containerStatuses?: readonly {
-    readonly name: string;
-    readonly state?: {
-      readonly running?: object;
-      readonly terminated?: { readonly exitCode: number; readonly message: string };
-    };
-    readonly lastState?: { readonly terminated: { readonly exitCode: number; readonly finishedAt: string } };
-  }[];
-  readonly observedGeneration?: number;
-  readonly storageSize?: string;
-  readonly recoveryID?: string;
-}
-
-export interface Item {
-  kind: string;
-  metadata: Meta;
-  spec: Spec;
-  status: Status;
-  readonly data?: { readonly join: string };
-  /** Names in the ConfigMap at the start of the pod. */
-  readonly founders?: readonly string[];
-}
-
-/** The body of a request: an object to apply, a patch, or the options of a deletion. */
-export interface Sent {
-  readonly metadata?: Partial<Meta>;
-  readonly spec?: Spec;
-  readonly status?: Status;
-  readonly preconditions?: Partial<Meta>;
-  readonly propagationPolicy?: string;
-  readonly gracePeriodSeconds?: number;
-}
+import { gibOf, type Item, isOwnedBy, isTerminating, isWithin, type Sent, shrinks, sizeOf } from './items.ts';
 
 /** Releases and the feature levels that they know. */
 export const LEVELS: Readonly<Record<string, number>> = { '0.1.0': 1, '0.2.0': 2, '0.3.0': 2, '0.4.0': 3 };
@@ -461,37 +390,6 @@ export class KubeModel implements Transport {
   #now(): string {
     return new Date(this.#runtime.wallMs()).toISOString().replace(/\.\d+/, '');
   }
-}
-
-/** Whether a StatefulSet has a pod of this name. */
-export function isWithin({ replicas, ordinals }: Pick<Spec, 'replicas' | 'ordinals'>, name: string): boolean {
-  const at = ordinalOf(name) - (ordinals?.start ?? 0);
-  return at >= 0 && at < replicas;
-}
-
-export function isTerminating({ metadata }: Item): boolean {
-  return metadata.deletionTimestamp !== undefined;
-}
-
-export function isOwnedBy({ metadata: { ownerReferences = [] } }: Item, { metadata: { uid } }: Item): boolean {
-  return ownerReferences.some((owner) => owner.uid === uid);
-}
-
-function sizeOf(claim: Item): string {
-  return claim.spec.resources.requests.storage;
-}
-
-function shrinks({ spec }: Sent, found: Item | undefined): boolean {
-  return spec !== undefined && found !== undefined && gibOf(spec.resources.requests.storage) < gibOf(sizeOf(found));
-}
-
-/** Number of GiB of a quantity such as 20Gi. */
-export function gibOf(quantity: string | undefined): number {
-  return Number.parseInt(quantity ?? '0', 10);
-}
-
-export function ordinalOf(name: string): number {
-  return Number(name.slice(name.lastIndexOf('-') + 1));
 }
 
 function targetOf(path: string): { readonly collection: string; readonly name: string; readonly isStatus: boolean } {

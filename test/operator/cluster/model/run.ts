@@ -12,7 +12,8 @@ import { Api } from '../../../../operator/src/kube/index.ts';
 import { OWNED_KINDS } from '../../../../operator/src/objects/index.ts';
 import { ManualRuntime } from '../../../support/manual-runtime.ts';
 import { CairnModel } from './cairn.ts';
-import { type Item, KubeModel, NAME, NAMESPACE, RECOVERY } from './kube.ts';
+import type { Item } from './items.ts';
+import { KubeModel, NAME, NAMESPACE, RECOVERY } from './kube.ts';
 import { Safety } from './safety.ts';
 
 const KUBE_NODES = 7;

@@ -1,18 +1,8 @@
 // Checks the safety rules of operator/src/cluster/plan.ts at each write of the operator, against the models instead of
 // the observations of the operator.
 import type { CairnModel } from './cairn.ts';
-import {
-  gibOf,
-  type Item,
-  isOwnedBy,
-  isTerminating,
-  isWithin,
-  type KubeModel,
-  LEVELS,
-  NAME,
-  ordinalOf,
-  type Sent,
-} from './kube.ts';
+import { gibOf, type Item, isOwnedBy, isTerminating, isWithin, ordinalOf, type Sent } from './items.ts';
+import { type KubeModel, LEVELS, NAME } from './kube.ts';
 
 /** Timestamps of Kubernetes have no fraction of a second. */
 const CLOCK_STEP_MS = 1_000;
@@ -81,7 +71,7 @@ export class Safety {
     else if (collection === 'statefulsets') this.#checkOrphans(item);
   }
 
-  /** KC13: Kubernetes deletes the pods that a StatefulSet adopts while it is deleted, and keeps those without an owner. */
+  /** KC13: Kubernetes deletes pods that a StatefulSet adopts while it is deleted, and keeps those without an owner. */
   #checkOrphans(set: Item): void {
     if (this.#cluster?.metadata.finalizers?.includes(FINALIZER) !== true)
       this.#note('KC13', 'the StatefulSet is deleted under its pods, and the CairnCluster has no finalizer');
