@@ -11,12 +11,12 @@
 import { loadavg } from 'node:os';
 import { threadCpuUsage } from 'node:process';
 import { parseArgs } from 'node:util';
-import { replicaOf, toGroupId, toLogIndex, toTerm } from '#base';
+import { replicaOf, toGroupId, toLogIndex, toNodeId, toTerm } from '#base';
 import { nativeCrc32, nativeRandom } from '#cluster';
 import type { Message } from '#raft';
 import type { Envelope } from '../src/cluster/peer/envelope.ts';
 import { PeerCodec } from '../src/cluster/peer/peer-codec.ts';
-import { type NodePlace, toNodeId, toStoreId } from '../src/cluster/peer/place.ts';
+import { type NodePlace, toStoreId } from '../src/cluster/peer/place.ts';
 
 const { values } = parseArgs({
   options: {

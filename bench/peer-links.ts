@@ -10,7 +10,7 @@
  */
 import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
-import { ByteWriter } from '#base';
+import { ByteWriter, toNodeId } from '#base';
 import {
   type FrameHeader,
   type Lane,
@@ -18,7 +18,6 @@ import {
   nativeCrc32,
   type OpenPeerLinks,
   type PeerObserver,
-  toNodeId,
   toStoreId,
 } from '#cluster';
 import { openPeerLinks, PeerTls } from '#transport/peer';

@@ -39,22 +39,33 @@ export function brokenRules(cruised: ICruiseResult): readonly string[] {
     const path = cycle ? cycle.map((step) => step.name).join(' -> ') : to;
     return `${rule.name}: ${from} -> ${path}`;
   });
-  return [...violations, ...mutualFolders(cruised)];
+  return [...violations, ...circularFolders(cruised)];
 }
 
-/** Imports between two folders of a layer that import each other. Doors do not count: they import from every folder. */
-function mutualFolders({ modules }: ICruiseResult): readonly string[] {
-  const arrows = new Map<string, string>();
+/** Imports by which folders of a layer form a circle. Doors do not count: they import from every folder. */
+function circularFolders({ modules }: ICruiseResult): readonly string[] {
+  const imports = new Map<string, Map<string, string>>();
   for (const { source, dependencies } of modules) {
     const layer = layerOf(source);
     if (layer === undefined || source.endsWith('/index.ts')) continue;
     for (const { resolved } of dependencies) {
       const [from, to] = [dirname(source), dirname(resolved)];
-      if (layerOf(resolved) === layer && from !== to) arrows.set(`${from} ${to}`, `${source} -> ${resolved}`);
+      if (layerOf(resolved) !== layer || from === to) continue;
+      imports.set(from, (imports.get(from) ?? new Map<string, string>()).set(to, `${source} -> ${resolved}`));
     }
   }
-  const isMutual = (pair: string): boolean => arrows.has(pair.split(' ').toReversed().join(' '));
-  return [...arrows].flatMap(([pair, example]) => (isMutual(pair) ? [`folders-have-a-direction: ${example}`] : []));
+  return [...imports].flatMap(([from, targets]) =>
+    [...targets].flatMap(([to, example]) =>
+      reachable(imports, to).has(from) ? [`folders-have-a-direction: ${example}`] : [],
+    ),
+  );
+}
+
+/** The folder, and all that it imports, directly or not. */
+function reachable(imports: ReadonlyMap<string, ReadonlyMap<string, string>>, start: string): ReadonlySet<string> {
+  const found = new Set([start]);
+  for (const folder of found) for (const next of imports.get(folder)?.keys() ?? []) found.add(next);
+  return found;
 }
 
 /** The block of docs/architecture.md that shows the layers. */

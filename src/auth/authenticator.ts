@@ -1,7 +1,6 @@
 /** Runs the chain of extractors, and refuses requests. */
 import { DatabaseError } from '#base';
-import type { Credentials, Extractor, Found } from './extractor.ts';
-import type { Principal } from './principal.ts';
+import type { Credentials, Extractor, Found, Principal } from './extractor.ts';
 
 const REFUSED = 'CredentialRefused';
 

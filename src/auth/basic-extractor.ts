@@ -7,8 +7,7 @@
  * clients are programs.
  */
 import { isUtf8 } from 'node:buffer';
-import type { Credentials, Extractor, Found } from './extractor.ts';
-import type { Principal } from './principal.ts';
+import type { Credentials, Extractor, Found, Principal } from './extractor.ts';
 
 /** Challenge that makes a browser ask its user, and send the input in UTF-8 (RFC 7617, section 2.1). */
 const BASIC_CHALLENGE = 'Basic realm="cairn", charset="UTF-8"';

@@ -5,9 +5,8 @@
  */
 import { failure, ok, type Result } from '#base';
 import { isSameHash, secretHash } from './api-key.ts';
-import type { Extractor, Found } from './extractor.ts';
+import type { Extractor, Found, Principal } from './extractor.ts';
 import { KEY_INPUTS, proofOf, type SentSecret, sentSecret } from './key-extractor.ts';
-import type { Principal } from './principal.ts';
 
 /** Returns SHA-256 of the key in use, which is another object once the key was replaced. */
 export type BootstrapKey = () => Uint8Array;

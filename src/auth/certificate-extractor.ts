@@ -15,8 +15,7 @@
  */
 import { X509Certificate } from 'node:crypto';
 import type { Grant } from '#model';
-import type { Extractor, Found } from './extractor.ts';
-import type { Principal } from './principal.ts';
+import type { Extractor, Found, Principal } from './extractor.ts';
 
 /** Grants for certificates with this name: `CN=ops`, `DNS=shop.example`, `URI=spiffe://shop/api`. */
 export interface CertificateRule {

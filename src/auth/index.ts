@@ -29,7 +29,7 @@ export {
   certificateExtractor,
   clientCertOf,
 } from './certificate-extractor.ts';
-export type { Credentials, Extractor, Found } from './extractor.ts';
+export type { Credentials, Extractor, Found, Principal } from './extractor.ts';
 export { customExtractor } from './identity-providers/custom-extractor.ts';
 export { readGrantsFile } from './identity-providers/grants-file.ts';
 export { loadBalancerExtractor, signedHeaderExtractor } from './identity-providers/header-extractors.ts';
@@ -40,4 +40,3 @@ export { oidcExtractor } from './identity-providers/oidc-extractor.ts';
 export { readPemKey } from './identity-providers/pem-key.ts';
 export { RemoteKeys } from './identity-providers/remote-keys.ts';
 export { type KnownKey, type KnownKeys, keyExtractor } from './key-extractor.ts';
-export type { Principal } from './principal.ts';

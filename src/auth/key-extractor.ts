@@ -5,8 +5,7 @@
 import { toHex } from '#base';
 import { type Grant, isStillIssued } from '#model';
 import { isSameHash, type ParsedKey, parseApiKey } from './api-key.ts';
-import type { Credentials, Extractor, Found } from './extractor.ts';
-import type { Principal } from './principal.ts';
+import type { Credentials, Extractor, Found, Principal } from './extractor.ts';
 
 export interface KnownSecret {
   /** SHA-256 of a secret. */

@@ -18,11 +18,6 @@ function valuesOf(alphabet: string): Int8Array {
   return values;
 }
 
-export function toBase64(bytes: Uint8Array): string {
-  const text = encode(bytes, STANDARD);
-  return text.padEnd(Math.ceil(text.length / 4) * 4, '=');
-}
-
 /** Undefined when the text is not base64 with padding. */
 export function fromBase64(text: string): Uint8Array | undefined {
   if (text.length % 4 !== 0) return undefined;
@@ -31,30 +26,26 @@ export function fromBase64(text: string): Uint8Array | undefined {
 }
 
 export function toBase64Url(bytes: Uint8Array): string {
-  return encode(bytes, URL_SAFE);
-}
-
-/** Undefined when the text is not URL-safe base64 without padding. */
-export function fromBase64Url(text: string): Uint8Array | undefined {
-  return decode(text, text.length, URL_SAFE_VALUES);
-}
-
-function encode(bytes: Uint8Array, alphabet: string): string {
   let text = '';
   const whole = bytes.length - (bytes.length % 3);
   for (let i = 0; i < whole; i += 3) {
     const bits = ((bytes[i] ?? 0) << 16) | ((bytes[i + 1] ?? 0) << 8) | (bytes[i + 2] ?? 0);
     text +=
-      alphabet.charAt(bits >>> 18) +
-      alphabet.charAt((bits >>> 12) & 63) +
-      alphabet.charAt((bits >>> 6) & 63) +
-      alphabet.charAt(bits & 63);
+      URL_SAFE.charAt(bits >>> 18) +
+      URL_SAFE.charAt((bits >>> 12) & 63) +
+      URL_SAFE.charAt((bits >>> 6) & 63) +
+      URL_SAFE.charAt(bits & 63);
   }
   const rest = bytes.length - whole;
   if (rest === 0) return text;
   const bits = ((bytes[whole] ?? 0) << 16) | ((rest === 2 ? (bytes[whole + 1] ?? 0) : 0) << 8);
-  text += alphabet.charAt(bits >>> 18) + alphabet.charAt((bits >>> 12) & 63);
-  return rest === 2 ? text + alphabet.charAt((bits >>> 6) & 63) : text;
+  text += URL_SAFE.charAt(bits >>> 18) + URL_SAFE.charAt((bits >>> 12) & 63);
+  return rest === 2 ? text + URL_SAFE.charAt((bits >>> 6) & 63) : text;
+}
+
+/** Undefined when the text is not URL-safe base64 without padding. */
+export function fromBase64Url(text: string): Uint8Array | undefined {
+  return decode(text, text.length, URL_SAFE_VALUES);
 }
 
 /** Decodes the first `length` characters, which hold no padding. */

@@ -1,5 +1,6 @@
 /**
- * Plain operations on byte ranges. A range is half-open, `[from, to)`. Nothing here copies unless its name says so.
+ * Plain operations on byte ranges, and bytes as hexadecimal text. A range is half-open, `[from, to)`. Nothing here
+ * copies unless its name says so.
  */
 
 export const NO_BYTES: Uint8Array = new Uint8Array(0);
@@ -48,4 +49,19 @@ const GIVEN_BACK_BYTES_MIN = 4096;
 export function giveBack({ buffer, byteLength }: Uint8Array, besides: number = 0): void {
   if (byteLength < GIVEN_BACK_BYTES_MIN || byteLength + besides < buffer.byteLength) return;
   if (buffer instanceof ArrayBuffer) buffer.transfer(0);
+}
+
+const DIGITS = /^(?:[0-9a-f]{2})*$/i;
+
+/** Two lowercase digits a byte. */
+export function toHex(bytes: Uint8Array): string {
+  let text = '';
+  for (const byte of bytes) text += byte.toString(16).padStart(2, '0');
+  return text;
+}
+
+/** The bytes of the text, or undefined when it is not pairs of hexadecimal digits. */
+export function parseHex(text: string): Uint8Array | undefined {
+  if (!DIGITS.test(text)) return undefined;
+  return Uint8Array.from({ length: text.length / 2 }, (_, at) => Number.parseInt(text.slice(2 * at, 2 * at + 2), 16));
 }

@@ -18,7 +18,7 @@
  */
 export { type Address, cannotListen, formatAddress, isHost, parseAddress } from './address.ts';
 export { assert, BrokenInvariant, unreachable } from './assert.ts';
-export { fromBase64, fromBase64Url, toBase64, toBase64Url } from './base64.ts';
+export { fromBase64, fromBase64Url, toBase64Url } from './base64.ts';
 export {
   type AskedRevision,
   type Brand,
@@ -65,7 +65,7 @@ export {
 } from './byte-fields.ts';
 export { ByteReader } from './byte-reader.ts';
 export { ByteWriter, varintLength } from './byte-writer.ts';
-export { compareBytes, concatBytes, giveBack, hasBytesAt, NO_BYTES } from './bytes.ts';
+export { compareBytes, concatBytes, giveBack, hasBytesAt, NO_BYTES, parseHex, toHex } from './bytes.ts';
 export { crc32, crc32c } from './crc32.ts';
 export {
   type ConstraintViolation,
@@ -79,7 +79,6 @@ export {
   type LeaderAddress,
 } from './error.ts';
 export { Fifo } from './fifo.ts';
-export { parseHex, toHex } from './hex.ts';
 export {
   compareInstants,
   formatInstant,

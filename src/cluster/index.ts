@@ -27,49 +27,26 @@
  *   C8  A deleted database stays marked as trash until none of its rows can come back.
  */
 
+export { type Administer, type Administered, type Asker, actIn, refusalIn } from './admin/administered.ts';
+export type { Administers, AdminReply, AdminRequest, AskAdmin } from './admin/administration.ts';
 export { faultInOrder, type NodeOrder } from './admin/decommission.ts';
 export type { ClusterDescription } from './admin/describe.ts';
 export type { DrainOrder, UndrainOrder } from './admin/drain-order.ts';
-export type { HeldCopy, RecoveredDatabase, RecoveryOrder } from './admin/recover-order.ts';
+export type { HeldCopy, RecoveredDatabase } from './admin/recover-order.ts';
 export type { CorePorts } from './core/core-ports.ts';
 export { CoreRuntime } from './core/core-runtime.ts';
-export type { CoreObserver } from './core/observer.ts';
-export type { FrontObserver } from './front/core-metrics.ts';
 export type { DatabaseQuota } from './front/database-quotas.ts';
 export { EXIT_FATAL, type Isolate, stopProcess } from './front/fatal.ts';
-export { FrontNode, type FrontPorts } from './front/front-node.ts';
+export { FrontNode } from './front/front-node.ts';
 export { type NodeOptions, startNode } from './front/start-node.ts';
 export { preferredLeader } from './group/leader-balance.ts';
 export { type CoreLimits, LIMITS } from './limits.ts';
-export type {
-  AppliedMark,
-  CatalogMachine,
-  DurableMark,
-  HeldMembership,
-  KeyRange,
-  Machine,
-  MachineEntry,
-  MachineNeed,
-  Machines,
-} from './machine.ts';
+export type { AppliedMark, CatalogMachine, Machine, MachineEntry, Machines } from './machine.ts';
 export { nativeCrc32, nativeRandom, nativeSha256, wallClock } from './native.ts';
-export type {
-  CatalogChange,
-  CatalogMirror,
-  ClientAddresses,
-  Node,
-  NodeHealth,
-  NodeIdentity,
-  TransactOptions,
-  Unfinished,
-  WaitOutcome,
-  WriteOptions,
-} from './node.ts';
+export type { ClientAddresses, Node, NodeHealth, NodeIdentity, TransactOptions, Unfinished } from './node.ts';
 export {
   type Binding,
-  type CreateOutcome,
   type DefinitionOutcome,
-  type DeleteOutcome,
   faultInRegistration,
   type KeyOutcome,
   type NodeRegistration,
@@ -80,53 +57,32 @@ export {
   type StoredId,
   type TransactOutcome,
 } from './outcome.ts';
-export { type Administer, type Administered, type Asker, actIn, refusalIn } from './peer/administered.ts';
-export type { Administers, AdminReply, AdminRequest, AskAdmin } from './peer/administration.ts';
-export type { AskBelonging, Belonging, Newcomer, NoAnswer } from './peer/belonging.ts';
+export type { Belonging, Newcomer, NoAnswer } from './peer/belonging.ts';
 export type { Envelope } from './peer/envelope.ts';
 export type { ForwardItem } from './peer/forward.ts';
-export {
-  beginFrame,
-  FRAME_BYTES_MAX,
-  type FrameHeader,
-  type ReceivedHeader,
-  readFrameHeader,
-} from './peer/frame.ts';
+export { beginFrame, FRAME_BYTES_MAX, type FrameHeader, type ReceivedHeader, readFrameHeader } from './peer/frame.ts';
 export {
   type AskToJoin,
-  askThrough,
   type DialledAddress,
-  type Founder,
   type Joined,
-  type JoinPorts,
   type JoinReply,
   type JoinRequest,
   joinCluster,
 } from './peer/join.ts';
-export {
-  carries,
-  LANES,
-  type Lane,
-  type OpenPeerLinks,
-  type Peer,
-  type PeerLinks,
-  type PeerLinksOptions,
-  type PeerPort,
-  type PeerPortOptions,
-} from './peer/links.ts';
+export { carries, LANES, type Lane, type Peer, type PeerLinks } from './peer/links.ts';
 export type { FrameFault, PeerNote, PeerObserver } from './peer/observer.ts';
-export { type IncomingFrame, type OutgoingFrame, PeerCodec, type PeerCodecParts } from './peer/peer-codec.ts';
-export { PeerMail, type PeerMailParts, type PeerReceiver, type Unheard } from './peer/peer-mail.ts';
+export { type IncomingFrame, type OutgoingFrame, PeerCodec } from './peer/peer-codec.ts';
+export { PeerMail, type Unheard } from './peer/peer-mail.ts';
 export { noPeers, type Peers } from './peer/peers.ts';
-export { isNodeId, isStoreId, type NodeId, type NodePlace, type StoreId, toNodeId, toStoreId } from './peer/place.ts';
+export { isStoreId, type NodePlace, type StoreId, toStoreId } from './peer/place.ts';
 export type { SnapshotLetter } from './peer/snapshot-letter.ts';
 export type { SnapshotObserver } from './peer/snapshot-observer.ts';
 export { catalogTarget } from './placement/catalog-voters.ts';
-export type { ClusterPorts, Liveness, NodeView, Placement, PlacementView, Upkeep } from './placement/placement.ts';
+export type { ClusterPorts, Liveness, NodeView, PlacementView } from './placement/placement.ts';
 export { type Placing, planPlacements } from './placement/placement-plan.ts';
 export { spreadOver } from './placement/spread.ts';
 export { NODE_REMOVED } from './refusals.ts';
-export { type Refounded, type RefoundingPorts, refound } from './rescue/refounding.ts';
+export { type Refounded, refound } from './rescue/refounding.ts';
 export { openStoppedNode, type StoppedNode, type StoppedPorts } from './rescue/stopped-node.ts';
 export {
   acceptanceOf,
@@ -136,9 +92,7 @@ export {
   type SurveyedDatabase,
   surveyOf,
 } from './rescue/survey.ts';
-export type { CheckedPart, StateExport, StateImport, StatePart } from './state-transfer.ts';
-export { storeDirectoryOf } from './store/data-directory.ts';
+export { sentenceOnStoreLogs, storeDirectoryOf } from './store/data-directory.ts';
 export { BELONGS_NOWHERE } from './store/own-identity.ts';
-export { sentenceOnStoreLogs } from './store/store-logs.ts';
-export type { LinksOrder } from './thread/core-thread-messages.ts';
-export { type CoreParts, runCore } from './thread/core-worker.ts';
+export { runCore } from './thread/core-worker.ts';
+export type { OpenPeerLinks, PeerLinksOptions, PeerPort, PeerPortOptions } from './thread/peer-port.ts';

@@ -77,7 +77,6 @@ export interface NodeHealth {
   readonly refusedBy: string | undefined;
   /** True when a replica here has diverged, and serves nothing (C42). */
   readonly hasDiverged: boolean;
-  readonly groupCount: number;
   /** Accepted proposals without an answer. */
   readonly pendingProposals: number;
 }

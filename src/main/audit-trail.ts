@@ -1,9 +1,12 @@
-/** Opens the audit log that the settings name. */
+/**
+ * The audit log: opens the one that the settings name, and makes records of admin requests at the peer port
+ * (docs/security.md, ADR 0135).
+ */
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { DatabaseError, formatInstant, instantFromMs } from '#base';
-import { wallClock } from '#cluster';
+import { type Administered, wallClock } from '#cluster';
 import type { Logger } from '#observability';
-import type { AuditRecord } from '#service';
+import { type AuditRecord, aboutAct, actOf } from '#service';
 import type { Config } from './settings.ts';
 
 /** Mode of the file: its lines show who administers what. */
@@ -41,4 +44,22 @@ function append(file: string, text: string): void {
   } finally {
     if (descriptor !== undefined) closeSync(descriptor);
   }
+}
+
+/** A client of the peer port may do everything, so it is recorded with its certificate or its address. */
+export function recordOf({ order, asker, isPassedOn, refusal }: Administered): AuditRecord {
+  const { address, certificate } = asker;
+  return {
+    act: actOf(order),
+    principal: certificate === undefined ? 'peer-port' : `peer-certificate:${certificate}`,
+    principalName: certificate ?? address,
+    outcome: refusal === undefined ? 'done' : 'failed',
+    ...(refusal !== undefined && { code: refusal.code }),
+    about: {
+      from: address,
+      ...aboutAct(order),
+      ...(isPassedOn && { passedOn: 'by a node' }),
+      ...(refusal !== undefined && { why: refusal.reason }),
+    },
+  };
 }

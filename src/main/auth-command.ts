@@ -6,8 +6,8 @@
  */
 import { failure, ok, quote, type Result } from '#base';
 import { isKeyId } from '#model';
+import { table } from './command-output.ts';
 import { readOptions, refuseUsage } from './option-faults.ts';
-import { table } from './table.ts';
 
 const EXIT_REFUSED = 1;
 const DEFAULT_URL = 'http://127.0.0.1:3000';

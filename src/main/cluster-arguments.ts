@@ -7,7 +7,7 @@ import type { AdminRequest, DialledAddress } from '#cluster';
 import { leadingZeroRule, parseRevisionText } from '#model';
 import { readOptions } from './option-faults.ts';
 import type { PeerTlsFiles } from './peer-tls.ts';
-import { PEER_TLS_OPTIONS, readPeerTlsOptions } from './peer-tls-options.ts';
+import { type Environment, PEER_TLS_OPTIONS, readPeerTlsOptions } from './peer-tls-options.ts';
 import { variableName } from './setting.ts';
 
 type Order = AdminRequest['order'];
@@ -41,8 +41,6 @@ export interface ClientFiles {
 }
 
 type OfSomeNode<T> = T extends unknown ? Omit<T, 'node'> & { readonly node: NodeId | undefined } : never;
-
-export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Options of single commands. */
 interface OrderOptions {
@@ -96,13 +94,12 @@ export function readArguments(args: readonly string[], environment: Environment)
   const own = at === undefined ? localNode(environment) : parseAddress(at);
   if (own === undefined) faults.push(`--at is ${JSON.stringify(at)}; it must be host:port`);
   const address = client?.at ?? own;
-  const tls = readPeerTlsOptions(values);
+  const tls = readPeerTlsOptions(values, environment);
   if (tls.kind === 'failure') return failure([...faults, tls.reason]);
   const withinMs = 1000 * readSeconds('timeout', values.timeout ?? String(DRAIN_SECONDS_DEFAULT), faults);
   const lingerMs = 1000 * readSeconds('linger', values.linger ?? '0', faults);
   if (order === undefined || address === undefined || faults.length > 0) return failure(faults);
-  const files = tls.value ?? tlsOf(environment);
-  return ok({ at: address, tls: files, client: client?.files, order, isJson, waits, withinMs, lingerMs });
+  return ok({ at: address, tls: tls.value, client: client?.files, order, isJson, waits, withinMs, lingerMs });
 }
 
 const CLIENT_OPTIONS = ['key-file', 'tls-ca-file', 'tls-cert-file', 'tls-key-file'] as const;
@@ -151,18 +148,6 @@ function localNode(environment: Environment): DialledAddress {
     port: Number.isSafeInteger(port) && port > 0 ? port : PORT_DEFAULT,
     ip,
   };
-}
-
-/** TLS files of the node in this container. */
-function tlsOf(environment: Environment): PeerTlsFiles | undefined {
-  const of = (name: string): string => environment[variableName(name)] ?? 'none';
-  const files = {
-    peerTlsCertFile: of('peerTlsCertFile'),
-    peerTlsKeyFile: of('peerTlsKeyFile'),
-    peerTlsCaFile: of('peerTlsCaFile'),
-    peerSecretFile: of('peerSecretFile'),
-  };
-  return files.peerTlsCertFile === 'none' && files.peerSecretFile === 'none' ? undefined : files;
 }
 
 function readOrder(

@@ -6,13 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Address, formatAddress, type NodeId, parseAddress } from '#base';
 import type { AdminReply, AdminRequest, AskAdmin, ClusterDescription } from '#cluster';
-import {
-  type Asked,
-  type ClientFiles,
-  DRAIN_SECONDS_DEFAULT,
-  type Environment,
-  readArguments,
-} from './cluster-arguments.ts';
+import { type Asked, type ClientFiles, DRAIN_SECONDS_DEFAULT, readArguments } from './cluster-arguments.ts';
 import { checkDrain, drainAndStay, EXIT_NO_QUORUM, EXIT_REFUSED, undrain } from './cluster-drain.ts';
 import {
   jsonOf,
@@ -22,10 +16,10 @@ import {
   renderFinalized,
   renderRecovered,
 } from './cluster-report.ts';
+import { isRefusal } from './command-output.ts';
 import { refuseUsage } from './option-faults.ts';
 import type { PeerTlsFiles } from './peer-tls.ts';
-import { PEER_TLS_HELP } from './peer-tls-options.ts';
-import { isRefusal } from './refusal.ts';
+import { type Environment, PEER_TLS_HELP } from './peer-tls-options.ts';
 
 /** Longer than a node takes to query other nodes. */
 const TIMEOUT_MS = 15_000;

@@ -1,7 +1,7 @@
 /** Renders the output of `cairn cluster`. */
 import { CATALOG_GROUP, formatAddress, toHex } from '#base';
 import type { ClusterDescription, RecoveredDatabase, RegisteredNode } from '#cluster';
-import { table } from './table.ts';
+import { table } from './command-output.ts';
 
 type Database = ClusterDescription['databases'][number];
 

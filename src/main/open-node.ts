@@ -3,15 +3,18 @@ import { hostname } from 'node:os';
 import { type Administered, type Administers, type Node, startNode } from '#cluster';
 import type { Logger, Metrics } from '#observability';
 import type { AuditRecord } from '#service';
-import { recordOf } from './administered.ts';
+import { recordOf } from './audit-trail.ts';
 import type { ConnectionShares } from './connection-bound.ts';
-import { CORE_WORKER } from './core-worker-url.ts';
 import { untilFree } from './free-port.ts';
 import { memoryShare } from './memory-limit.ts';
 import type { NodePeerTls } from './peer-tls.ts';
 import { RELEASE } from './release.ts';
 import { isOfRemovedNode, noteWhetherRemoved } from './removed-node.ts';
 import type { Config } from './settings.ts';
+
+/** Entry point of the core thread: next to this file, with the same extension (`.ts` from source, `.js` when built). */
+const CORE_FILE = import.meta.url.endsWith('.ts') ? './core-worker.ts' : './core-worker.js';
+export const CORE_WORKER: URL = new URL(CORE_FILE, import.meta.url);
 
 const AUTO = 'auto';
 const EVERY_ADDRESS: ReadonlySet<string> = new Set(['0.0.0.0', '::']);

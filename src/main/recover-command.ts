@@ -17,11 +17,11 @@ import {
   surveyOf,
   wallClock,
 } from '#cluster';
+import { isRefusal } from './command-output.ts';
 import { readOptions, refuseUsage } from './option-faults.ts';
 import type { PeerTlsFiles } from './peer-tls.ts';
-import { PEER_TLS_HELP, PEER_TLS_OPTIONS, readPeerTlsOptions } from './peer-tls-options.ts';
+import { type Environment, PEER_TLS_HELP, PEER_TLS_OPTIONS, readPeerTlsOptions } from './peer-tls-options.ts';
 import { renderRefounded, renderSurvey } from './recover-report.ts';
-import { isRefusal } from './refusal.ts';
 
 const EXIT_REFUSED = 1;
 /** A node that does not answer within this time counts as gone. */
@@ -51,7 +51,7 @@ export interface RecoverPorts {
   readonly asking: (files: PeerTlsFiles | undefined) => RecoverAsking;
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
-  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly environment: Environment;
 }
 
 export interface RecoverAsking {
@@ -161,10 +161,7 @@ async function faultInRefusals(
   return 2 * each.length > lacking ? each.join('; ') : undefined;
 }
 
-function readArguments(
-  args: readonly string[],
-  environment: RecoverPorts['environment'],
-): Result<Asked, readonly string[]> {
+function readArguments(args: readonly string[], environment: Environment): Result<Asked, readonly string[]> {
   const given = readOptions(args, {
     'accept-loss': { type: 'string' },
     'data-dir': { type: 'string' },
@@ -177,7 +174,7 @@ function readArguments(
   const { 'data-dir': directory = environment[VARIABLE], 'accept-loss': acceptLoss, json: isJson = false } = values;
   if (directory === undefined || directory === '')
     return failure(['--data-dir is missing; name the data directory of the stopped node']);
-  const tls = readPeerTlsOptions(values);
+  const tls = readPeerTlsOptions(values, environment);
   if (tls.kind === 'failure') return failure([tls.reason]);
   return ok({ directory, tls: tls.value, acceptLoss, isJson });
 }

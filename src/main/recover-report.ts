@@ -1,7 +1,7 @@
 /** Renders the output of `cairn recover`. */
 import { formatAddress, toHex } from '#base';
 import { type LostDatabase, type Refounded, type Survey, type SurveyedDatabase, sentenceOnStoreLogs } from '#cluster';
-import { table } from './table.ts';
+import { table } from './command-output.ts';
 
 /** Renders everything that the operator needs to know before accepting the loss. */
 export function renderSurvey(survey: Survey): string {

@@ -3,8 +3,8 @@
  *
  * Exit code 0: done. 1: refused; the reason is on stderr. 2: the command line is malformed.
  */
+import { isRefusal } from './command-output.ts';
 import { EXIT_USAGE, readOptions } from './option-faults.ts';
-import { isRefusal } from './refusal.ts';
 import { setAside } from './removed-node.ts';
 
 const EXIT_REFUSED = 1;

@@ -11,12 +11,14 @@
  */
 import { decodeUtf8, NO_BYTES, ProtoReader, parseInstant } from '#base';
 import { DATA_KIND, type EffectiveTime, type Event, type ExtensionValue } from './event.ts';
-import { decodeExtension, readText, refuseOtherField } from './event-decode.ts';
+import { decodeExtension, readEvent, readText, refuseOtherField } from './event-decode.ts';
 import { addEventFault, type EventPlace, standInFor } from './event-place.ts';
+import { eventFacts } from './event-spans.ts';
 import { acceptDecoded } from './event-walk.ts';
 import { timeRule } from './json-read.ts';
 import { isWellFormedJson } from './json-scan.ts';
 import { isJsonType, isTextType } from './media-type.ts';
+import { payloadForm } from './payload-form.ts';
 
 const ID_TAG = 0x0a;
 const SOURCE_TAG = 0x12;
@@ -176,4 +178,25 @@ function textPayload(bytes: Uint8Array, contentType: string | undefined, place: 
   if (decodeUtf8(bytes) === undefined) addEventFault(place, 'data', 'must be well-formed UTF-8: it is text');
   const isJson = (contentType === undefined || isJsonType(contentType)) && isWellFormedJson(bytes, 0, bytes.length);
   return { data: bytes, dataKind: isJson ? DATA_KIND.JSON : DATA_KIND.TEXT };
+}
+
+/**
+ * The inverse of `acceptCloudEventParts`, for the accepted event in `[from, to)`. A payload that JSON shows in base64
+ * is binary, any other is text.
+ */
+export function eventParts(bytes: Uint8Array, from: number, to: number): CloudEventParts {
+  const { id, source, specVersion, type, subject, time, dataContentType, dataSchema, data, extensions } = readEvent(
+    bytes,
+    from,
+    to,
+  );
+  const attributes = new Map<string, ExtensionValue>();
+  if (subject !== undefined) attributes.set('subject', { kind: 'string', value: subject });
+  if (time !== undefined) attributes.set('time', { kind: 'timestamp', value: time.instant });
+  if (dataContentType !== undefined) attributes.set('datacontenttype', { kind: 'string', value: dataContentType });
+  if (dataSchema !== undefined) attributes.set('dataschema', { kind: 'uri', value: dataSchema });
+  for (const [name, value] of extensions) attributes.set(name, value);
+  const form = payloadForm(bytes, eventFacts(bytes, from, to));
+  const kind = form === 'base64' ? 'binary' : 'text';
+  return { id, source, specVersion, type, attributes, payload: form === 'absent' ? undefined : { kind, bytes: data } };
 }

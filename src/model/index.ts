@@ -55,7 +55,7 @@ export {
   writeApiKey,
   writeKeyId,
 } from './api-key.ts';
-export { acceptCloudEvent, acceptCloudEventParts, type CloudEventParts } from './cloud-event.ts';
+export { acceptCloudEvent, acceptCloudEventParts, type CloudEventParts, eventParts } from './cloud-event.ts';
 export { type AskedCommand, type Command, commandFrom, type Pairs } from './command.ts';
 export { asAsked, type Constraint, decide } from './constraint.ts';
 export { constraintFromJson, constraintsFromJson } from './constraint-json.ts';
@@ -78,7 +78,6 @@ export {
   MAINTENANCE_MODES,
   type MaintenanceMode,
   NEW_VERSION_STATUS,
-  type OfferedContent,
   PRIORITIES,
   type PresenterDefinition,
   type PresenterReference,
@@ -125,9 +124,8 @@ export { decodeEvent, readEvent } from './event-decode.ts';
 export { encodeEvent } from './event-encode.ts';
 export { acceptJsonEvent } from './event-from-json.ts';
 export { EventJsonBytes, eventToJson } from './event-json-bytes.ts';
-export { eventParts } from './event-parts.ts';
 export type { EventShape } from './event-place.ts';
-export { foundBytes, showBytes } from './event-place.ts';
+export { foundBytes } from './event-place.ts';
 export { eventFacts } from './event-spans.ts';
 export { acceptDecoded, acceptEvent, walkEvent } from './event-walk.ts';
 export { describeFault, Faults, type Found, numberAsWritten } from './faults.ts';
@@ -253,9 +251,16 @@ export {
   showTimestamp,
   TIMESTAMP_RULE,
 } from './timestamp-wire.ts';
-export { isOrigin, NO_OPTIONS, ORIGIN, ORIGIN_NAMES, type Origin, type TransactionOptions } from './transaction.ts';
+export {
+  isOrigin,
+  NO_OPTIONS,
+  ORIGIN,
+  ORIGIN_NAMES,
+  type Origin,
+  type TransactionOptions,
+  transactionTooLarge,
+} from './transaction.ts';
 export { optionsOfBody, type TransactionBodyView, transactionIdOfBody } from './transaction-body.ts';
 export { OPTION_NAMES, optionsFromJson } from './transaction-json.ts';
 export { decodeTransactionOptions, encodeTransactionOptions } from './transaction-options.ts';
-export { transactionTooLarge } from './transaction-size.ts';
-export { refuseField, unknownFieldRule } from './unknown-field.ts';
+export { refuseField } from './unknown-field.ts';

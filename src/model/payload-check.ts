@@ -10,9 +10,8 @@ import type { EventPlace } from './event-place.ts';
 import { walkEvent } from './event-walk.ts';
 import { Faults } from './faults.ts';
 import { PAYLOAD_FORMAT, PAYLOAD_FORMAT_KEPT, PAYLOAD_KIND_TRANSACT } from './payload.ts';
-import { isOrigin } from './transaction.ts';
+import { isOrigin, transactionTooLarge } from './transaction.ts';
 import { decodeTransactionOptions } from './transaction-options.ts';
-import { transactionTooLarge } from './transaction-size.ts';
 
 const HEAD_BYTES = 2;
 const UUID_BYTES = 16;

@@ -1,6 +1,6 @@
-/**
- * Parts of a transaction apart from its events: its origin, and the client's options.
- */
+/** Parts of a transaction apart from its events: its origin, and the client's options; and its greatest size. */
+import { DatabaseError } from '#base';
+import { TRANSACTION_BYTES_MAX, TRANSACTION_EVENTS_MAX } from './limits.ts';
 
 /** The numbers are those of the wire. */
 export const ORIGIN = {
@@ -40,3 +40,19 @@ export interface TransactionOptions {
 }
 
 export const NO_OPTIONS: TransactionOptions = Object.freeze({ principalAttributes: new Map<string, string>() });
+
+/**
+ * The error when there are too many events, or too many bytes (the sum of their canonical forms); checked before the
+ * events are (decisions 4.4).
+ */
+export function transactionTooLarge(eventCount: number, eventBytes: number): DatabaseError | undefined {
+  if (eventCount > TRANSACTION_EVENTS_MAX) return tooLarge('events', eventCount, TRANSACTION_EVENTS_MAX);
+  return eventBytes > TRANSACTION_BYTES_MAX
+    ? tooLarge('bytes of events', eventBytes, TRANSACTION_BYTES_MAX)
+    : undefined;
+}
+
+function tooLarge(what: string, found: number, max: number): DatabaseError {
+  const message = `The transaction is too large: ${found} ${what}, at most ${max}`;
+  return new DatabaseError('too_large', message, { details: { reason: 'TransactionTooLarge' } });
+}

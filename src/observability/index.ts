@@ -25,7 +25,6 @@ export {
   MCP_METHODS,
   type McpMethod,
   type McpSessionEnd,
-  type RateLimitedBy,
   type RateLimitedProtocol,
   type RelayProtocol,
   type RelayResult,

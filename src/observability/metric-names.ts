@@ -55,8 +55,6 @@ export type McpMethod = CounterLabels['cairn_mcp_requests_total']['method'];
 /** Ended by its client, after a timeout, evicted for another session, or with its node. */
 export type McpSessionEnd = CounterLabels['cairn_mcp_sessions_ended_total']['reason'];
 export type RateLimitedProtocol = CounterLabels['cairn_rate_limited_total']['protocol'];
-/** `shared`: a client without its own bucket. */
-export type RateLimitedBy = CounterLabels['cairn_rate_limited_total']['by'];
 
 /** Counted MCP methods; any other counts as `other`. */
 export const MCP_METHODS: readonly McpMethod[] = COUNTERS.cairn_mcp_requests_total.labels.method;

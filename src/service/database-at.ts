@@ -1,11 +1,16 @@
-/** Describes a database at a revision, or at a time. */
-import { formatInstant, type Instant, instantFromMs, instantToMs, toRevision } from '#base';
+/** Describes a database at a revision, also at one that it does not have yet, or at a time. */
+import { formatInstant, type Instant, instantFromMs, instantToMs, nearestRevision, toRevision } from '#base';
 import { revisionAtTimestamp } from '#query';
 import type { ServiceContext } from './context.ts';
 import { notYetCreated } from './errors.ts';
-import { scopeOf } from './instance.ts';
-import type { DatabaseAtRequest, DatabaseAtTimestampRequest, DatabaseDescription } from './operations.ts';
-import { openView } from './read-scope.ts';
+import { assertHeld, find, scopeOf } from './instance.ts';
+import type {
+  AwaitDatabaseRequest,
+  DatabaseAtRequest,
+  DatabaseAtTimestampRequest,
+  DatabaseDescription,
+} from './operations.ts';
+import { aboveFloors, openView, waitForRevision } from './read-scope.ts';
 
 /**
  * A request for "now" is at most this much ahead of the clock; needed only when the clock was set back. Longer than a
@@ -47,4 +52,22 @@ export async function databaseAtTimestamp(
 /** Returns whether the time is now or later, on a clock that lags the recorded time. */
 function isNow(nowMs: number, { revisionTimeMs }: DatabaseDescription, time: Instant): boolean {
   return nowMs < revisionTimeMs && instantToMs(time) >= nowMs - NOW_TOLERANCE_MS;
+}
+
+/** Returns the database at the revision as soon as it exists here; the signal limits the wait (V8). */
+export async function awaitDatabase(
+  context: ServiceContext,
+  request: AwaitDatabaseRequest,
+): Promise<DatabaseDescription> {
+  const { signal } = request;
+  const revision = nearestRevision(request.revision);
+  signal.throwIfAborted();
+  const { node } = context;
+  const { databaseName } = request;
+  const binding = await find(node, databaseName, signal);
+  signal.throwIfAborted();
+  assertHeld(node, binding);
+  await waitForRevision(context, { signal, binding, revision });
+  await aboveFloors(context, request, binding);
+  return context.reads.read(binding, () => context.reads.describe(binding, revision));
 }

@@ -1,7 +1,6 @@
 import { type DatabaseError, formatUuid, parseUuid, toRevision } from '#base';
 import { Faults, optionsOfBody, parseTransactionId } from '#model';
 import { eventsOf, type KeptRefusal, refusalById, type StoredTransaction, transactionById } from '#query';
-import { causesOf } from './causes.ts';
 import type { ServiceContext } from './context.ts';
 import { transactionNotFound } from './errors.ts';
 import { scopeOf } from './instance.ts';
@@ -12,7 +11,7 @@ import type {
   TransactionDescription,
 } from './operations.ts';
 import { openView } from './read-scope.ts';
-import { keptRefusalError } from './replies.ts';
+import { causesOf, keptRefusalError } from './replies.ts';
 import { basisOf } from './transact.ts';
 
 /**

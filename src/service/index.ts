@@ -28,14 +28,7 @@
  *       acknowledged, and no longer than catalog leases last (C26), other requests may still be answered from it;
  *       afterwards none is.
  */
-export {
-  EventFrames,
-  type FrameOptions,
-  frameTransactions,
-  type ListedName,
-  type SlicePace,
-  type StoredEvent,
-} from '#query';
+export { EventFrames, type FrameOptions, frameTransactions, type SlicePace, type StoredEvent } from '#query';
 export type { ApiKeysRequest, IssueApiKeyRequest, IssuedApiKey } from './access/operations.ts';
 export { commandCode, commandError, undecidedError } from './commands/command-error.ts';
 export type { DecideCommandReply, ExecuteCommandReply } from './commands/operations.ts';
@@ -45,7 +38,6 @@ export type {
   OpenedStateView,
   OpenStateViewRequest,
   Presented,
-  RenderedState,
   StateViewBindings,
 } from './components/operations.ts';
 export type { Components, OpenComponents } from './context.ts';
@@ -61,7 +53,6 @@ export type {
   DatabaseDescription,
   Elsewhere,
   FetchTransactionReply,
-  HealthReply,
   Holder,
   ListAt,
   ListNamesReply,
@@ -85,5 +76,5 @@ export type {
 } from './operations.ts';
 export type { ListVersionsReply, PublishComponentReply, PublishComponentRequest } from './publishing/operations.ts';
 export { type RateClient, RateLimiter } from './rate-limit/rate-limiter.ts';
-export { type EventIdMapping, eventIdMappings, refusalError, storedEvents } from './replies.ts';
+export { eventIdMappings, refusalError, storedEvents } from './replies.ts';
 export { systemTimers, type Timers } from './timers.ts';

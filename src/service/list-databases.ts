@@ -1,7 +1,7 @@
 import { CATALOG_GROUP } from '#base';
 import type { Binding } from '#cluster';
 import type { ServiceContext } from './context.ts';
-import { describedElsewhere } from './list-elsewhere.ts';
+import { describedElsewhere } from './elsewhere.ts';
 import type { DatabaseDescription, ListDatabasesRequest } from './operations.ts';
 import { cachedRevision } from './read-scope.ts';
 

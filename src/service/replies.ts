@@ -1,10 +1,11 @@
 /**
- * Derives from the reply of a transaction its id mappings, and from a refusal its error, whether returned or looked up.
+ * Derives from the reply of a transaction its id mappings and its causes, and from a refusal its error, whether
+ * returned or looked up.
  */
-import { type ConstraintViolation, DatabaseError, decodeUtf8, type ErrorDetails, formatUuid } from '#base';
-import { eventFacts, Faults } from '#model';
-import type { KeptRefusal, StoredEvent } from '#query';
-import type { ReadScope, RecordedTransaction, RefusedTransaction } from './operations.ts';
+import { type ConstraintViolation, DatabaseError, decodeUtf8, type ErrorDetails, formatUuid, parseUuid } from '#base';
+import { eventFacts, Faults, optionsOfBody } from '#model';
+import { type KeptRefusal, type StoredEvent, type StoredTransaction, transactionById } from '#query';
+import type { Cause, ReadScope, RecordedTransaction, RefusedTransaction } from './operations.ts';
 
 export interface EventIdMapping {
   readonly clientEventId: string;
@@ -94,4 +95,25 @@ export function constraintsTooBroad(
   return new DatabaseError('too_large', message, {
     details: { ...details, reason: 'ConstraintTooBroad', violations: faults.violations },
   });
+}
+
+/** Maximum number of causes; each lookup reads three rows, and a transaction. */
+const CAUSES_MAX = 8;
+
+type Source = Parameters<typeof transactionById>[0];
+
+/**
+ * Follows the causes of a transaction from one `causation_id` to the next. A cause is committed before its effect, so
+ * there are no cycles.
+ */
+export async function causesOf(source: Source, stored: StoredTransaction): Promise<readonly Cause[]> {
+  const causes: Cause[] = [];
+  for (let effect = stored; causes.length < CAUSES_MAX; ) {
+    const id = parseUuid(optionsOfBody(effect.view.body).causationId ?? '');
+    const cause = id === undefined ? undefined : await transactionById(source, effect.revision - 1, id);
+    if (id === undefined || cause === undefined) break;
+    causes.push({ transactionId: formatUuid(id) });
+    effect = cause;
+  }
+  return causes;
 }

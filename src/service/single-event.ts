@@ -1,12 +1,12 @@
 import { type DatabaseError, quote } from '#base';
 import { optionsOfBody, type Position, transactionIdOfBody } from '#model';
 import { type DatabaseSource, eventById, eventsOf, transactionAt } from '#query';
-import { causesOf } from './causes.ts';
 import type { ServiceContext } from './context.ts';
 import { eventNotFound, revisionNotFound, revisionNotYet } from './errors.ts';
 import { type ReadView, scopeOf } from './instance.ts';
 import type { SingleEventReply, SingleEventRequest } from './operations.ts';
 import { openView } from './read-scope.ts';
+import { causesOf } from './replies.ts';
 
 type WantedId = Extract<SingleEventRequest['event'], { readonly kind: 'id' }>;
 

@@ -1,13 +1,12 @@
 /**
- * Gathers the pieces of a long request. Each is copied once, into memory for all of them, so that its read buffer is
- * free at once, and the request is complete with its last piece.
+ * Memory of long requests: gathers their pieces, and frees it once they are answered. Each piece is copied once, into
+ * memory for all of them, so that its read buffer is free at once, and the request is complete with its last piece.
  *
  *   few bytes      stay as they arrived; nothing is reserved for a sender that announces much and sends little
  *   more           get memory for the announced length, or else for twice as much; memory that was never written has no
  *                  pages, so bytes that are announced and do not arrive cost none (TM3)
  */
-
-import { giveBack } from '#base';
+import { DatabaseError, giveBack } from '#base';
 
 /** Up to these bytes and pieces, the pieces stay as they arrived. */
 const LOOSE_BYTES_MAX = 1_048_576;
@@ -86,3 +85,25 @@ export class GatheredBytes {
     return grown;
   }
 }
+
+/**
+ * Handles a request, then frees it, which is memory of its own: an idle garbage collector would keep it for hours.
+ * After a failure that is not a fault of the request it stays, because another node may be asked. `besides`: bytes
+ * around it in its buffer.
+ */
+export async function lettingGo<Reply>(
+  request: Uint8Array,
+  besides: number,
+  work: () => Promise<Reply>,
+): Promise<Reply> {
+  try {
+    const reply = await work();
+    giveBack(request, besides);
+    return reply;
+  } catch (failure) {
+    if (failure instanceof DatabaseError && FINAL.has(failure.code)) giveBack(request, besides);
+    throw failure;
+  }
+}
+
+const FINAL: ReadonlySet<string> = new Set(['invalid_argument', 'too_large']);

@@ -36,10 +36,9 @@ export {
   type OutsideAddresses,
   startGrpcServer,
 } from './grpc/index.ts';
-export type { HeldPort } from './held-port.ts';
 export { type AllowedOrigins, type HttpServerOptions, startHttpServer } from './http/index.ts';
 export { type McpServerOptions, startMcpServer } from './mcp/index.ts';
 export { RateLimits } from './rate-limits.ts';
 export { RELAYED, Relay } from './relay.ts';
 export { type Dial, dialWith, type SecurePorts } from './secure.ts';
-export type { WebServer } from './server-options.ts';
+export type { HeldPort, WebServer } from './server-options.ts';

@@ -4,8 +4,18 @@
  * Text must be UTF-8 (T7), and fields that a message does not have are refused (ADR 0156). The last of several
  * occurrences of a field counts. Bytes are views of the request.
  */
-import { DatabaseError, decodeUtf8, NO_BYTES, ProtoReader } from '#base';
-import { Faults, foundBytes, MESSAGE_FIELDS_MAX, mergeTimestamp, refuseField } from '#model';
+import { DatabaseError, decodeUtf8, type Instant, NO_BYTES, ProtoReader } from '#base';
+import {
+  Faults,
+  foundBytes,
+  instantOfTimestamp,
+  MESSAGE_FIELDS_MAX,
+  mergeTimestamp,
+  refuseField,
+  type SentTimestamp,
+  showTimestamp,
+  TIMESTAMP_RULE,
+} from '#model';
 import { REQUEST_FIELDS, type RequestField, type Requests, type ScalarType } from '../../proto/gen/requests.ts';
 
 /** Wire type of fields with a length of their own. */
@@ -148,4 +158,21 @@ export function brokenField(bytes: Uint8Array, from: number, to: number = bytes.
 
 export function notTheMessage(type: string, why: string): DatabaseError {
   return new DatabaseError('invalid_argument', `The message is not a ${type}: ${why}`);
+}
+
+/** A time that a request must name. @throws DatabaseError invalid_argument: it is missing or not a valid time */
+export function sentInstant(timestamp: SentTimestamp | undefined, field: string): Instant {
+  const faults = new Faults();
+  const instant =
+    timestamp === undefined ? faults.add(field, 'is required') : instantFrom(timestamp, { field, faults });
+  if (instant !== undefined) return instant;
+  throw faults.toError('The request is malformed');
+}
+
+/** The time, or undefined with the fault added. */
+export function instantFrom(
+  timestamp: SentTimestamp,
+  { field, faults }: { readonly field: string; readonly faults: Faults },
+): Instant | undefined {
+  return instantOfTimestamp(timestamp) ?? faults.add(field, TIMESTAMP_RULE, showTimestamp(timestamp));
 }

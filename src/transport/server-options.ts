@@ -1,8 +1,7 @@
-/** Options that the servers for clients share: gRPC, HTTP and MCP. */
+/** Options that the servers for clients share: gRPC, HTTP and MCP; and the ports that they listen at. */
 import type { Logger, Metrics, Tracer } from '#observability';
 import type { Access } from './access.ts';
 import type { ByteBudgets } from './byte-budgets.ts';
-import type { HeldPort } from './held-port.ts';
 import type { RateLimits } from './rate-limits.ts';
 import type { Relay } from './relay.ts';
 import type { SecurePorts } from './secure.ts';
@@ -36,4 +35,19 @@ export interface WebServer {
   makeRoom(): boolean;
   /** Stops listening, ends idle connections and sessions, and closes the remaining connections at the deadline. */
   close(deadlineMs: number): Promise<void>;
+}
+
+export interface HeldPort {
+  /** The port that was bound. */
+  readonly port: number;
+  /** Part of the options of `server.listen`; called once. */
+  take(): { readonly handle: unknown };
+}
+
+/** Options of `listen`: the address, or the held port. */
+export function listenOptions(
+  { host, port }: { readonly host: string; readonly port: number },
+  held: HeldPort | undefined,
+): { readonly host: string; readonly port: number; readonly handle?: unknown } {
+  return held === undefined ? { host, port } : { host, port, ...held.take() };
 }

@@ -1,20 +1,18 @@
 // Nodes that only have peer links, over loopback, and a TCP proxy between them that can be cut and held.
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
-import { ByteReader, ByteWriter } from '#base';
+import { ByteReader, ByteWriter, type NodeId, toNodeId } from '#base';
 import {
   beginFrame,
   type FrameFault,
   type FrameHeader,
   type Lane,
-  type NodeId,
   type NodePlace,
   nativeCrc32,
   type OpenPeerLinks,
   type Peer,
   type PeerNote,
   type PeerObserver,
-  toNodeId,
   toStoreId,
 } from '#cluster';
 import { openPeerLinks, type PeerLimits, type PeerTls } from '#transport/peer';

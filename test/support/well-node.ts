@@ -12,6 +12,5 @@ export const WELL: NodeHealth = {
   refusedBy: undefined,
   isClockFar: false,
   hasDiverged: false,
-  groupCount: 1,
   pendingProposals: 0,
 };

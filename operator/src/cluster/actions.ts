@@ -83,7 +83,7 @@ export function metadataPatch(
   return { kind: 'patch', of, object, body: { metadata: { [field]: values } } };
 }
 
-export function expectedOf(members: readonly Member[]): readonly Expected[] {
+export function expectedOf(members: readonly Pick<Member, 'name' | 'pod'>[]): readonly Expected[] {
   return members.flatMap(({ name, pod }) =>
     pod === undefined ? [] : [{ name, uid: pod.metadata.uid, isReady: isReady(pod) && !isTerminating(pod) }],
   );

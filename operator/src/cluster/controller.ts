@@ -1,15 +1,24 @@
 /** The controller of CairnClusters: observes, plans, acts and reports (../kube/controller.ts). */
+import { isDeepStrictEqual } from 'node:util';
 import { CAIRN_CLUSTER, type CairnCluster } from '../api/index.ts';
 import type { SecretsState } from '../certificates/index.ts';
 import { CallError, type ClusterAdmin } from '../client/index.ts';
-import { type Api, applyStatus, type Controller, type EventRecorder, type Outcome, pathOf } from '../kube/index.ts';
+import {
+  type Api,
+  applyStatus,
+  type Controller,
+  type EventRecorder,
+  type KubeObject,
+  type Outcome,
+  pathOf,
+} from '../kube/index.ts';
 import { namesOf, type RecoveryPod, type RecoveryRun } from '../objects/index.ts';
 import { type Action, act, isIrreversible, MANAGER } from './actions.ts';
 import { Applied } from './applied.ts';
-import { type Claim, isReady, type KubeNode, type Pod, type StatefulSet } from './kinds.ts';
+import { type Claim, isReady, type KubeNode, type Pod, RECOVERY_ANNOTATION, type StatefulSet } from './kinds.ts';
 import { plan } from './plan.ts';
 import { noteOf, REASONS, recheckMs, statusOf } from './status.ts';
-import type { OwnedObject, WantedObject, World } from './world.ts';
+import { isStopped, type OwnedObject, type WantedObject, type World } from './world.ts';
 
 /** Objects that the controller reads. Two implementations: informers, and the simulation of test/operator/cluster. */
 export interface ObjectsOf {
@@ -56,7 +65,7 @@ export function clusterController(ports: ClusterPorts): Controller<Observed, Due
     plan: ({ world, admin }) => plan(world).map((action) => ({ action, admin, cluster: world.cluster })),
     isIrreversible: ({ action }) => isIrreversible(action),
     act: async ({ action, admin, cluster }) => {
-      if (isIrreversible(action)) await verifySpec(ports.api, cluster);
+      if (action.kind !== 'wait') await verifyCurrent(ports.api, cluster);
       await act(action, { ...ports, admin, onApplied: (object, result) => applied.note(object, result) });
     },
     isWait: ({ action }) => action.kind === 'wait',
@@ -65,10 +74,20 @@ export function clusterController(ports: ClusterPorts): Controller<Observed, Due
   };
 }
 
-/** KC10: the copy of the CairnCluster may lag behind. */
-async function verifySpec(api: Api, { metadata }: CairnCluster): Promise<void> {
-  const found = await api.get<CairnCluster>(pathOf(CAIRN_CLUSTER, metadata));
-  if (found.metadata.uid !== metadata.uid || found.metadata.generation !== metadata.generation)
+/** KC10: the copy of the CairnCluster may lag behind. Neither its status nor its stage changes its generation. */
+async function verifyCurrent(api: Api, cluster: CairnCluster): Promise<void> {
+  const found = await api.get<CairnCluster>(pathOf(CAIRN_CLUSTER, cluster.metadata));
+  const factsOf = ({
+    metadata: { uid, generation, annotations, finalizers },
+    status,
+  }: CairnCluster): readonly unknown[] => [
+    uid,
+    generation,
+    finalizers,
+    annotations?.[RECOVERY_ANNOTATION],
+    status?.recoveryID,
+  ];
+  if (!isDeepStrictEqual(factsOf(found), factsOf(cluster)))
     throw new Error('the CairnCluster has changed since it was observed');
 }
 
@@ -83,9 +102,9 @@ async function observe(
   if (cluster === undefined) return undefined;
   // Objects are read before the nodes are asked: a node knows a disk that has grown before its claim shows that.
   const [allPods, owned, kubeNodes] = [objects.pods(cluster), objects.owned(cluster), objects.kubeNodes()];
-  const [set, claims] = [objects.set(cluster), objects.claims(cluster)];
-  const isRecovery = ({ metadata }: Pod): boolean => metadata.name === namesOf(cluster).recovery;
-  const pods = allPods.filter((pod) => !isRecovery(pod));
+  const [set, allClaims] = [objects.set(cluster), objects.claims(cluster)];
+  // Other parties may give the same labels to objects of theirs, such as the claim of a backup.
+  const [pods, claims] = [allPods.filter(isNumbered(cluster, '')), allClaims.filter(isNumbered(cluster, 'data-'))];
   // Ready nodes answer at once.
   const names = pods
     .toSorted((one, other) => Number(isReady(other)) - Number(isReady(one)))
@@ -106,13 +125,19 @@ async function observe(
     owned,
     set,
     pods,
-    recoveryPod: allPods.find(isRecovery),
+    recoveryPod: allPods.find(({ metadata: { name } }) => name === namesOf(cluster).recovery),
     claims,
     kubeNodes,
     description,
     refusal,
   };
   return { world, admin };
+}
+
+/** Whether the name is that of a pod of the StatefulSet, after the prefix. */
+function isNumbered({ metadata }: CairnCluster, prefix: string): (object: KubeObject) => boolean {
+  const start = `${prefix}${metadata.name}-`;
+  return ({ metadata: { name } }) => name.startsWith(start) && /^\d+$/.test(name.slice(start.length));
 }
 
 async function report(
@@ -133,5 +158,12 @@ async function report(
   }
   if (cluster.metadata.deletionTimestamp !== undefined) return;
   const status = statusOf(world, done, secretsOf(cluster));
+  const { recoveryID } = status;
+  if (recoveryID !== undefined && recoveryID !== cluster.status?.recoveryID) {
+    const survivor = cluster.spec.recovery?.survivor;
+    const why = isStopped(cluster) ? 'the cluster is founded again' : `no database of ${survivor} lacks a leader`;
+    const note = `the id ${recoveryID} of spec.recovery counts as carried out: ${why}`;
+    events.record(cluster, { type: 'Normal', reason: 'RecoveryDone', action: 'recover', note });
+  }
   await applyStatus(api, { kind: CAIRN_CLUSTER, object: cluster, status, manager: `${MANAGER}-status` });
 }

@@ -1,5 +1,6 @@
 /** Kubernetes objects as far as the controller reads them. */
 import type { Condition, Kind, KubeObject } from '../kube/index.ts';
+import { CONTAINER } from '../objects/index.ts';
 
 export const POD: Kind = { apiVersion: 'v1', kind: 'Pod', plural: 'pods' };
 export const CLAIM: Kind = { apiVersion: 'v1', kind: 'PersistentVolumeClaim', plural: 'persistentvolumeclaims' };
@@ -36,15 +37,18 @@ export interface Pod extends KubeObject {
     readonly phase?: string;
     readonly message?: string;
     readonly conditions?: readonly StateOf[];
-    readonly containerStatuses?: readonly {
-      readonly state?: {
-        readonly running?: object;
-        readonly waiting?: { readonly reason?: string };
-        readonly terminated?: { readonly exitCode: number; readonly message?: string };
-      };
-      readonly lastState?: { readonly terminated?: { readonly exitCode: number; readonly finishedAt: string } };
-    }[];
+    readonly containerStatuses?: readonly ContainerStatus[];
   };
+}
+
+interface ContainerStatus {
+  readonly name: string;
+  readonly state?: {
+    readonly running?: object;
+    readonly waiting?: { readonly reason?: string };
+    readonly terminated?: { readonly exitCode: number; readonly message?: string };
+  };
+  readonly lastState?: { readonly terminated?: { readonly exitCode: number; readonly finishedAt: string } };
 }
 
 export interface Claim extends KubeObject {
@@ -58,6 +62,7 @@ export interface Claim extends KubeObject {
 export interface StatefulSet extends KubeObject {
   readonly spec: {
     readonly replicas?: number;
+    readonly ordinals?: { readonly start?: number };
     readonly volumeClaimTemplates?: readonly Omit<Claim, 'metadata'>[];
   };
 }
@@ -71,6 +76,11 @@ const SELECTED_NODE = 'volume.kubernetes.io/selected-node';
 
 export function volumeNodeOf({ metadata }: Claim): string | undefined {
   return metadata.annotations?.[SELECTED_NODE];
+}
+
+/** The container that runs cairn. Others may have been injected, such as the proxy of a service mesh. */
+export function containerOf(pod: Pod | undefined): ContainerStatus | undefined {
+  return pod?.status?.containerStatuses?.find(({ name }) => name === CONTAINER);
 }
 
 export function isTerminating({ metadata }: KubeObject): boolean {
@@ -89,6 +99,11 @@ export function sinceMs(object: Pod | KubeNode | undefined, type: string): numbe
 
 function stateOf(object: Pod | KubeNode | undefined, type: string): StateOf | undefined {
   return object?.status?.conditions?.find((condition) => condition.type === type);
+}
+
+/** Number of a pod, or of the pod of a claim. */
+export function ordinalOf(name: string): number {
+  return Number(name.slice(name.lastIndexOf('-') + 1));
 }
 
 /** Bytes of a quantity such as 20Gi; 0 when it is absent. */

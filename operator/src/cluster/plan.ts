@@ -19,19 +19,21 @@
  *        begin of the drain.
  *   KC9  A database is recovered only for a spec.recovery whose id was not carried out yet. A lost node is not replaced
  *        while a database has no leader: it may need the replica that the node has.
- *   KC10 An irreversible action follows from the spec that the API server has at that moment. The deletion or change of
- *        an object names its uid. Finalizers of other parties stay.
+ *   KC10 An action follows from the spec, the finalizers and the stage of a recovery that the API server has then. The
+ *        deletion or change of an object names its uid. Finalizers of other parties stay.
  *   KC11 Volumes grow to autoGrow.maxSize at most, and only after the last growth has ended.
  *   KC12 The nodes are stopped together only for a spec.recovery whose id was not carried out yet, while the voters that
  *        may come back are no majority. The data of the survivor changes only while no pod of a node exists, and with
  *        the code of that data in acceptLoss. The claim of the survivor is never deleted; the others are deleted after
- *        the change. KC3 and KC4 do not apply meanwhile.
- *   KC13 The StatefulSet is deleted under its pods only when it owns all of them: Kubernetes deletes the pods that it
- *        adopts meanwhile.
+ *        the change, also when the CairnCluster is deleted then. KC3 and KC4 do not apply meanwhile.
+ *   KC13 The StatefulSet is deleted under its pods only when it owns all of them, because Kubernetes deletes the pods
+ *        that it adopts meanwhile; and only while the CairnCluster has a finalizer, because Kubernetes keeps pods without
+ *        an owner.
  */
 import type { Action } from './actions.ts';
+import { deletion, finalizer } from './rules/deletion.ts';
 import { finalize } from './rules/finalize.ts';
-import { deletion, finalizer, install, unwanted } from './rules/objects.ts';
+import { install, unwanted } from './rules/objects.ts';
 import { recovery } from './rules/recovery.ts';
 import { refound, stop, waitToStop } from './rules/refounding.ts';
 import { awaited, lost, mark, orphans } from './rules/repair.ts';

@@ -93,15 +93,24 @@ function readiness(world: World): Finding {
 
 function quorum(world: World): Finding {
   const { description } = world;
+  const without = (reason: string, message: string): Finding => no(reason, `${message}${usedRecovery(world)}`);
   if (description === undefined) return unreachable(world);
-  if (!description.isConfirmed) return no('NoCatalogLeader', 'the catalog has no leader that answers');
+  if (!description.isConfirmed) return without('NoCatalogLeader', 'the catalog has no leader that answers');
   const voters = nodesOf(world).filter(({ role }) => role === 'voter');
   const silent = voters.filter(({ answers }) => !answers).map(({ id, name }) => `${id} (${name})`);
-  if (2 * silent.length >= voters.length) return no('NoQuorum', `these voters do not answer: ${silent.join(', ')}`);
+  if (2 * silent.length >= voters.length)
+    return without('NoQuorum', `these voters do not answer: ${silent.join(', ')}`);
   const headless = description.databases.filter(({ leader }) => leader === undefined).map(({ name }) => name);
   if (headless.length === 0) return yes('Quorum');
   const more = headless.length > 3 ? `, and ${headless.length - 3} more` : '';
-  return no('DatabasesWithoutLeader', `these databases have no leader: ${headless.slice(0, 3).join(', ')}${more}`);
+  return without('DatabasesWithoutLeader', `these databases have no leader: ${headless.slice(0, 3).join(', ')}${more}`);
+}
+
+/** Why spec.recovery does not act, for a cluster that has lost a quorum. */
+function usedRecovery({ cluster: { spec, status } }: World): string {
+  const { id } = spec.recovery ?? {};
+  if (id === undefined || id !== status?.recoveryID) return '';
+  return `; spec.recovery.id is ${id}, which was carried out: set another id to recover`;
 }
 
 function progress({ plan, failure }: Outcome<Action>): Finding {

@@ -1,6 +1,7 @@
 /** The objects to apply now: those of the spec, with the number of pods and the size of volumes that are due. */
 import { createHash } from 'node:crypto';
-import { bytesOf, type Claim, isTerminating, TEMPLATE_ANNOTATION } from './kinds.ts';
+import { bytesOf, type Claim, isTerminating, ordinalOf, TEMPLATE_ANNOTATION } from './kinds.ts';
+import { firstPodOf } from './refounded.ts';
 import { isReleased, isStopped, memberOf, membersOf, replicasOf, type WantedObject, type World } from './world.ts';
 
 export interface WantedObjects {
@@ -33,18 +34,16 @@ export function wantedOf(world: World): WantedObjects {
 
 /** Number of pods that there should be now. It follows spec.replicas as fast as nodes leave (KC3). */
 function podCount(world: World): number {
-  const { cluster, pods, claims, description } = world;
+  const { cluster, set, pods, claims, description } = world;
   const { replicas } = cluster.spec;
   const found = replicasOf(world);
-  if (isStopped(cluster)) return 0;
-  if (found === undefined || (found === 0 && cluster.status?.clusterID !== undefined)) {
+  if (isStopped(cluster)) return firstPodOf(world) === undefined ? 0 : 1;
+  const isPart = found === 0 || (set?.spec.ordinals?.start ?? 0) > 0;
+  if (found === undefined || (isPart && cluster.status?.clusterID !== undefined)) {
     // The StatefulSet was deleted under its pods or with its volumes kept, or a recovery has stopped the nodes. The
     // nodes are members of the cluster.
     const kept = claims.filter((claim) => !isReleased(claim));
-    const ordinals = [...pods, ...kept].map(({ metadata }) =>
-      Number(metadata.name.slice(metadata.name.lastIndexOf('-') + 1)),
-    );
-    return Math.max(replicas, ...ordinals.map((ordinal) => ordinal + 1));
+    return Math.max(replicas, ...[...pods, ...kept].map(({ metadata }) => ordinalOf(metadata.name) + 1));
   }
   if (isStillborn(world) || (found === 0 && pods.length > 0)) return 0;
   if (replicas >= found) return replicas;
@@ -98,5 +97,7 @@ function completed(object: RenderedSet, world: World, hash: string): WantedObjec
     return { ...claim, spec: { ...spec, ...(storageClassName !== undefined && { storageClassName }), resources } };
   });
   const made = { ...template, metadata: { ...template.metadata, annotations } };
-  return { ...object, spec: { ...object.spec, template: made, volumeClaimTemplates: templates } };
+  const first = firstPodOf(world);
+  const ordinals = first && { ordinals: { start: ordinalOf(first) } };
+  return { ...object, spec: { ...object.spec, ...ordinals, template: made, volumeClaimTemplates: templates } };
 }

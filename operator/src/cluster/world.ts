@@ -6,7 +6,7 @@
  */
 import type { CairnCluster } from '../api/index.ts';
 import type { ClusterDescription, ClusterNode } from '../client/index.ts';
-import type { Kind, KubeObject, Wanted } from '../kube/index.ts';
+import { isOwnedBy, type Kind, type KubeObject, type Wanted } from '../kube/index.ts';
 import type { RecoveryPod, RecoveryRun } from '../objects/index.ts';
 import {
   type Claim,
@@ -84,6 +84,12 @@ export function memberOf(world: World, ordinal: number): Member {
 
 export function membersOf(world: World): readonly Member[] {
   return Array.from({ length: replicasOf(world) ?? 0 }, (_, ordinal) => memberOf(world, ordinal));
+}
+
+/** Whether a StatefulSet that stays owns all pods, so that Kubernetes deletes them with it. */
+export function isOwnerOfPods({ set, pods }: World): boolean {
+  const isOwned = (pod: Pod): boolean => set !== undefined && !isTerminating(set) && isOwnedBy(pod, set);
+  return pods.every((pod) => isTerminating(pod) || isOwned(pod));
 }
 
 /** Nodes that were not removed and that no member runs any more: lost ones, whose volume another node has replaced. */

@@ -20,6 +20,7 @@ import { servicesOf } from './services.ts';
 import { configMapsOf, serviceAccountOf, statefulSetOf } from './stateful-set.ts';
 
 export {
+  CONTAINER,
   certificateNames,
   KEYS,
   mountedSecrets,

@@ -8,8 +8,7 @@
 import { hash } from 'node:crypto';
 import { failure, ok, type Result } from '#base';
 import { type Grant, parseGrant } from '#model';
-import type { Credentials, Extractor, Found } from '../extractor.ts';
-import type { Principal } from '../principal.ts';
+import type { Credentials, Extractor, Found, Principal } from '../extractor.ts';
 import { cannotTell } from './key-source.ts';
 import { isObject } from './token-text.ts';
 

@@ -3,8 +3,7 @@
  * verified again until it expires or the provider has other keys.
  */
 import { hash } from 'node:crypto';
-import type { Found } from '../extractor.ts';
-import type { Principal } from '../principal.ts';
+import type { Found, Principal } from '../extractor.ts';
 import type { KeySource } from './key-source.ts';
 import { type Claims, readTokenText, type TokenHeader, type TokenText } from './token-text.ts';
 

@@ -36,10 +36,6 @@ export class LiveCatalog implements CatalogMirror {
     return this.#byName.get(name);
   }
 
-  get count(): number {
-    return this.#byName.size;
-  }
-
   list(): readonly Binding[] {
     this.#sorted ??= [...this.#byName.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1));
     return this.#sorted;
@@ -93,4 +89,18 @@ export class LiveCatalog implements CatalogMirror {
     this.#byName.set(binding.name, binding);
     this.#groups.set(binding.group, binding);
   }
+}
+
+/** Number of leaderships of a node that other nodes could take. */
+export function leadsWithOthers(
+  node: NodeId,
+  catalog: Pick<CatalogMirror, 'nodes' | 'list'>,
+  leaders: ReadonlyMap<GroupId, NodeId | undefined>,
+): number {
+  const nodes = catalog.nodes().filter(({ state }) => state !== 'removed');
+  let count = leaders.get(CATALOG_GROUP) === node && nodes.length > 1 ? 1 : 0;
+  for (const { group, replicas } of catalog.list()) {
+    if (replicas.length > 1 && leaders.get(group) === node) count += 1;
+  }
+  return count;
 }

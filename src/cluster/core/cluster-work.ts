@@ -3,7 +3,7 @@
  * moves groups that it leads to the membership that the catalog wants.
  */
 import { CATALOG_GROUP, type GroupId, LEVELS, type NodeId, nodeOf } from '#base';
-import { everybody, type Fact, type Input, type MembershipRefusal, type Target } from '#raft';
+import { everybody, type Fact, type Input, type MembershipRefusal } from '#raft';
 import type { DiskLevel } from '#storage';
 import { faultInLevel } from '../admin/levels.ts';
 import type { ApplyTurn } from '../apply/apply-turn.ts';
@@ -19,7 +19,6 @@ import type { CatalogChange } from '../node.ts';
 import type { Binding, RegisteredNode } from '../outcome.ts';
 import type { ClockItem, DepartureItem, FenceItem } from '../peer/forward.ts';
 import { peersOf } from '../peer/peers.ts';
-import { Hosting } from '../placement/hosting.ts';
 import { Moves } from '../placement/moves.ts';
 import { PlacementDriver } from '../placement/placement-driver.ts';
 import { nodeRemoved } from '../refusals.ts';
@@ -27,6 +26,7 @@ import type { Reporter } from '../reporter.ts';
 import type { CorePorts } from './core-ports.ts';
 import { Departures } from './departures.ts';
 import type { Lifecycle } from './group-lifecycle.ts';
+import { Hosting } from './hosting.ts';
 import type { LogFeed } from './log-feed.ts';
 import type { Trash } from './trash.ts';
 import type { Turns } from './turns.ts';
@@ -80,9 +80,9 @@ export class ClusterWork {
     const refusesWrites = (): boolean => ports.disk() !== 'open' || this.clocks.farMs !== undefined;
     this.departures = new Departures({ ...ports, others, refusesWrites });
     const isLeaving = (node: NodeId): boolean => this.departures.isLeaving(node);
-    const reviewCatalog = (): void => this.review(CATALOG_GROUP);
+    const reviewCatalog = (): void => this.#review(CATALOG_GROUP);
     this.#placements = new PlacementDriver({ ...ports, isLeaving, reviewCatalog });
-    this.#moves = new Moves({ ...ports, wanted: (id) => this.#wanted(id) });
+    this.#moves = new Moves({ ...ports, catalogTarget: () => this.#placements.catalogTarget });
     const isUnfit = (node: NodeId): boolean => this.departures.isUnfit(node);
     this.#balance = new LeaderBalance({ ...ports, isUnfit });
     this.#unfit = new UnfitLeader({ ...ports, isLeaving, isUnfit, refusesWrites });
@@ -205,7 +205,7 @@ export class ClusterWork {
   written(turn: ApplyTurn): void {
     this.hosting.written(turn);
     for (const change of turn.changes) {
-      if (change.kind === 'moved') this.review(change.binding.group);
+      if (change.kind === 'moved') this.#review(change.binding.group);
       else if (change.kind === 'registered') this.#placesChanged();
       else if (change.kind === 'raised') this.#raised();
     }
@@ -214,7 +214,7 @@ export class ClusterWork {
   }
 
   /** Checks whether the group needs another membership. */
-  review(id: GroupId): void {
+  #review(id: GroupId): void {
     const group = this.#ports.lifecycle.touch(id);
     if (group === undefined) return;
     this.#moves.driver.review(group);
@@ -291,10 +291,6 @@ export class ClusterWork {
     return group === undefined ? [] : everybody(group.raft.membership).map(nodeOf);
   }
 
-  #wanted(id: GroupId): Target | undefined {
-    return this.#ports.wanted(id) ?? (id === CATALOG_GROUP ? this.#placements.catalogTarget : undefined);
-  }
-
   /** Raises a new cluster to the highest level of this release: no older node has to read it. */
   #found(): void {
     const { find, machines, levels = LEVELS, step } = this.#ports;
@@ -319,7 +315,7 @@ export class ClusterWork {
     this.begin();
     this.#balance.reviewAll();
     this.#setPeers();
-    this.review(CATALOG_GROUP);
+    this.#review(CATALOG_GROUP);
     if (nodes.some((each) => isGone(each) && each.node === this.#ports.node)) {
       this.#ports.turns.fail(nodeRemoved(this.#ports.node));
     }

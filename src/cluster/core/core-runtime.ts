@@ -248,11 +248,6 @@ export class CoreRuntime implements CoreLink {
     });
   }
 
-  /** Checks whether the group needs another membership. */
-  reviewMembership(id: GroupId): void {
-    this.#turns.run(() => this.#parts.cluster.review(id));
-  }
-
   /** Proposes a placement of the database on these nodes; the catalog will show the result. */
   place(id: GroupId, nodes: readonly NodeId[]): void {
     this.#turns.run(() => this.#parts.cluster.place(id, nodes));

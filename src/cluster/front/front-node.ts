@@ -27,8 +27,9 @@ import { encodeCatalogEntry } from '#database';
 import type { KvReader } from '#kv';
 import { type ApiKey, decodeDefinitionEntry } from '#model';
 import { type DiskLevel, PAYLOAD_BYTES_MAX } from '#storage';
+import type { Administers } from '../admin/administration.ts';
 import { CatalogLease } from '../catalog/catalog-lease.ts';
-import { type CatalogState, LiveCatalog } from '../catalog/catalog-mirror.ts';
+import { type CatalogState, LiveCatalog, leadsWithOthers } from '../catalog/catalog-mirror.ts';
 import { type CoreLimits, LIMITS } from '../limits.ts';
 import type { CoreLink, HistoryNote, Report, Settlement, Token } from '../link.ts';
 import type {
@@ -50,7 +51,6 @@ import type {
   KeyOutcome,
   TransactOutcome,
 } from '../outcome.ts';
-import type { Administers } from '../peer/administration.ts';
 import {
   CATALOG_TITLE,
   catalogDiverged,
@@ -63,10 +63,8 @@ import {
 } from '../refusals.ts';
 import { absenceOf } from './absence.ts';
 import type { FrontObserver } from './core-metrics.ts';
-import { leadsWithOthers } from './leads-with-others.ts';
 import { Revisions } from './revisions.ts';
-import { outcomeOf, readRevision } from './settled.ts';
-import { type Asked, type Pending, Turn } from './turn.ts';
+import { type Asked, outcomeOf, type Pending, readRevision, Turn } from './turn.ts';
 
 export interface FrontPorts extends Partial<Pick<Node, 'peerAddress'> & Administers> {
   readonly link: CoreLink;
@@ -297,7 +295,6 @@ export class FrontNode implements Node, Administers {
       ...(this.#ports.core?.() ?? { isClockFar: false, coreSilentMs: 0, hasCaughtUp: true, refusedBy: undefined }),
       otherCluster: this.#ports.refusal?.()?.message,
       hasDiverged: this.#diverged.size > 0,
-      groupCount: this.#catalog.count + 1,
       pendingProposals: this.#pendingProposals,
     };
   }

@@ -10,13 +10,13 @@ import {
   noteStopped,
   SEGMENT_BYTES_DEFAULT,
 } from '#storage';
+import type { Administered } from '../admin/administered.ts';
+import type { Administers } from '../admin/administration.ts';
 import { namingFiles } from '../core/crash-recovery.ts';
 import { type CoreLimits, LIMITS } from '../limits.ts';
 import { nativeRandom, nativeSha256, wallClock } from '../native.ts';
 import type { CatalogMirror, Node } from '../node.ts';
 import type { RegisteredNode } from '../outcome.ts';
-import type { Administered } from '../peer/administered.ts';
-import type { Administers } from '../peer/administration.ts';
 import { PeerMetrics } from '../peer/peer-measures.ts';
 import { nodeRemoved } from '../refusals.ts';
 import { type DataDirectory, openDataDirectory } from '../store/data-directory.ts';

@@ -1,6 +1,7 @@
-/** The commands of the front to the core in one turn of the event loop. */
-import type { GroupId, Revision } from '#base';
+/** The commands of the front to the core in one turn of the event loop, and the answers from their settlements. */
+import { assert, type GroupId, type Revision } from '#base';
 import type { Commands, CreateRequest, Proposal, ReadRequest, Settlement, Token } from '../link.ts';
+import type { Outcome } from '../outcome.ts';
 
 /** Collects the commands of one turn. */
 export class Turn implements Commands {
@@ -30,4 +31,23 @@ export interface Asked<Answer> {
   readonly add: (token: Token) => void;
   readonly answer: (settlement: Settlement) => Answer;
   readonly onAdmitted?: (() => void) | undefined;
+}
+
+type OfKind<Kind extends Outcome['kind']> = Extract<Outcome, { readonly kind: Kind }>;
+
+/** Returns the outcome of a proposal, which has one of these kinds. */
+export function outcomeOf<Kind extends Outcome['kind']>(settlement: Settlement, kinds: readonly Kind[]): OfKind<Kind> {
+  assert(settlement.kind === 'outcome', 'A proposal is answered by an outcome', settlement.kind);
+  const { outcome } = settlement;
+  assert(isOfKind(outcome, kinds), 'A proposal is answered by an outcome of its kind', [outcome.kind, kinds]);
+  return outcome;
+}
+
+function isOfKind<Kind extends Outcome['kind']>(outcome: Outcome, kinds: readonly Kind[]): outcome is OfKind<Kind> {
+  return kinds.some((kind) => kind === outcome.kind);
+}
+
+export function readRevision(settlement: Settlement): Revision {
+  assert(settlement.kind === 'read', 'A read is answered by a revision', settlement.kind);
+  return settlement.revision;
 }

@@ -16,8 +16,8 @@
  * ```
  * Numbers are little-endian. See docs/formats/peer-frames.md.
  */
-import { ByteReader, ByteWriter, type Crc32, failure, formatUuid, ok, type Result, uuidBytes } from '#base';
-import { isNodeId, type NodePlace, toStoreId } from './place.ts';
+import { ByteReader, ByteWriter, type Crc32, failure, formatUuid, isNodeId, ok, type Result, uuidBytes } from '#base';
+import { type NodePlace, toStoreId } from './place.ts';
 
 /** Maximum length of a frame: an entry of 2 MiB, and the fields before it. */
 export const FRAME_BYTES_MAX: number = 4 * 2 ** 20;

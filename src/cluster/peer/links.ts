@@ -4,13 +4,10 @@
  * Frames of a lane to one node arrive in order or not at all; lanes do not wait for one another. Nothing is
  * acknowledged: Raft detects losses.
  */
-import type { Administer, Asker } from './administered.ts';
-import type { Newcomer } from './belonging.ts';
+import { type NodeId } from '#base';
 import type { Envelope } from './envelope.ts';
 import type { FrameContent } from './frame.ts';
-import type { JoinReply, JoinRequest } from './join.ts';
-import type { PeerObserver } from './observer.ts';
-import type { NodeId, NodePlace, Peer } from './place.ts';
+import type { Peer } from './place.ts';
 
 export type { Peer } from './place.ts';
 
@@ -43,49 +40,6 @@ export interface PeerLinks {
   onReachable(listener: (node: NodeId) => void): void;
   /** Sends accepted frames for a bounded time, then closes everything. Nothing is sent or received afterwards. */
   close(): Promise<void>;
-}
-
-/** Parameters of links. */
-export interface PeerLinksOptions {
-  readonly clusterId: string;
-  readonly self: NodePlace;
-  /** A number that each process of the node draws; other nodes accept one process at a time. */
-  readonly run: number;
-  /** Called when another node has accepted another process of this node for so long that this one must end. */
-  readonly onDuplicate?: (words: string) => void;
-  /** Where this node listens for the others; port 0 picks a free one. */
-  readonly host: string;
-  readonly port: number;
-  /** The host that others dial; by default `host`, unless that means every address of this machine. */
-  readonly advertisedHost?: string | undefined;
-  readonly observer: PeerObserver;
-  /** Maximum number of connections to this node; further ones are closed. Absent: unlimited. */
-  readonly connectionsMax?: number | undefined;
-}
-
-/** Address that the peer port binds, and its connection limit. */
-export type PeerPortOptions = Pick<PeerLinksOptions, 'host' | 'port' | 'connectionsMax'>;
-
-/**
- * The peer port, bound before the identity of the node is known: until then it answers that the node is starting, or
- * which cluster it looks for.
- */
-export interface PeerPort {
-  /** The port that was bound. */
-  readonly port: number;
-  /** Sets what the node reports of itself until `openLinks`. */
-  introduce(newcomer: Newcomer): void;
-  /** Opens the links of the node at this port; called once. */
-  openLinks(options: PeerLinksOptions): OpenPeerLinks;
-}
-
-export interface OpenPeerLinks extends PeerLinks {
-  /** The port that was bound. */
-  readonly port: number;
-  /** Sets the only listener for join requests, and for address updates of nodes. */
-  onJoin(listener: (request: JoinRequest, asker?: Asker) => Promise<JoinReply>): void;
-  /** Sets the only listener for admin requests. Absent where none are served. */
-  onAdmin?(listener: Administer): void;
 }
 
 /** Lane of each kind of message. Total: a new kind does not compile without a lane. */

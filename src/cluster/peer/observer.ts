@@ -1,5 +1,5 @@
 /** Receives events of links for metrics and the log, which run in another isolate. */
-import type { NodeId } from './place.ts';
+import { type NodeId } from '#base';
 
 /** Reason why a frame of another node was dropped, or its stream refused (`cairn_peer_dropped_frames_total`, TP12). */
 export type DropReason =

@@ -18,7 +18,18 @@
  *   P2  A table that is reconstructed from differences has the rows that were encoded under its name; other tables are
  *       dropped, and the next one is whole.
  */
-import { assert, type ByteReader, ByteWriter, type Crc32, fail, failure, ok, type Random, type Result } from '#base';
+import {
+  assert,
+  type ByteReader,
+  ByteWriter,
+  type Crc32,
+  fail,
+  failure,
+  type NodeId,
+  ok,
+  type Random,
+  type Result,
+} from '#base';
 import type { BeatAck, Message } from '#raft';
 import type { Envelope } from './envelope.ts';
 import type { ForwardItem } from './forward.ts';
@@ -36,7 +47,7 @@ import { readLetter, writeLetter } from './letter-bytes.ts';
 import { carries, LANES, type Lane, laneOf } from './links.ts';
 import { type Ends, MESSAGES, readRoute, writeRoute } from './message-bytes.ts';
 import type { FrameFault } from './observer.ts';
-import type { NodeId, NodePlace, StoreId } from './place.ts';
+import type { NodePlace, StoreId } from './place.ts';
 import type { Beat, Refrains } from './refrain.ts';
 import {
   type ReadTable,

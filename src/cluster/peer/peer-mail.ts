@@ -9,13 +9,14 @@
  * Messages that cannot be sent are lost, as on any network; Raft detects it with the next heartbeat.
  */
 
+import { type NodeId } from '#base';
 import type { Envelope } from './envelope.ts';
 import type { ForwardItem } from './forward.ts';
 import type { Lane, Peer, PeerLinks } from './links.ts';
 import type { FrameFault, PeerObserver } from './observer.ts';
 import type { OutgoingFrame, PeerCodec, ReceivedTables } from './peer-codec.ts';
 import type { Peers } from './peers.ts';
-import type { NodeId, NodePlace } from './place.ts';
+import type { NodePlace } from './place.ts';
 import type { Refrains } from './refrain.ts';
 import type { SnapshotLetter } from './snapshot-letter.ts';
 

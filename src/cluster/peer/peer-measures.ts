@@ -2,9 +2,9 @@
  * Counts, timings and notes of links: collected in the isolate of the core, and exported by the front, which has the
  * metrics and the log.
  */
+import { type NodeId } from '#base';
 import type { Logger, Metrics } from '#observability';
 import type { DropReason, FrameFault, PeerNote, PeerObserver } from './observer.ts';
-import type { NodeId } from './place.ts';
 import type { SnapshotEnding, SnapshotFacts, SnapshotObserver, SnapshotWay } from './snapshot-observer.ts';
 
 /** Measures of one node since the last time. */

@@ -6,8 +6,6 @@
  */
 import { assert, type Brand, type NodeId, parseUuid } from '#base';
 
-export { isNodeId, type NodeId, toNodeId } from '#base';
-
 /** Identity of a store: a UUID in lowercase canonical form, minted when its directory is made. */
 export type StoreId = Brand<string, 'StoreId'>;
 

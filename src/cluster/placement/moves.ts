@@ -20,8 +20,8 @@ export interface MovesPorts {
   readonly machines: Machines;
   readonly limits: CoreLimits;
   readonly monotonicMs: () => number;
-  /** Another wanted membership of a group, if any, with precedence over the catalog. */
-  readonly wanted: (group: GroupId) => Target | undefined;
+  /** The wanted members of the group of the catalog; undefined when they should not change. */
+  readonly catalogTarget: () => Target | undefined;
   readonly find: (id: GroupId) => Group | undefined;
   readonly step: (group: Group, input: Input) => void;
   /** Forwards a payload to the leader of the group, without an answer. */
@@ -40,7 +40,7 @@ export class Moves {
     this.freshness = new Freshness(ports);
     this.driver = new MembershipDriver({
       ...ports,
-      wanted: (group) => ports.wanted(group) ?? this.#wanted(group),
+      wanted: (group) => this.#wanted(group),
       unsettled: (group) => this.#unsettled(group),
       settle: (group, placement) => this.#settle(group, placement),
       freshness: this.freshness,
@@ -65,6 +65,7 @@ export class Moves {
 
   /** The wanted members of the group; undefined when it has its first members. */
   #wanted(group: GroupId): Target | undefined {
+    if (group === CATALOG_GROUP) return this.#ports.catalogTarget();
     const binding = this.#moved.get(group);
     if (binding === undefined) return undefined;
     return { voters: binding.replicas.filter((replica) => !binding.leaving.includes(replica)), learners: [] };

@@ -2,8 +2,8 @@
  * Placement of the replicas of a new database. The leader of the catalog decides once, when it proposes the creation;
  * the entry contains the result, the same for every node.
  */
-import type { GroupId, LevelRange, NodeId, ReplicaId } from '#base';
-import type { Membership, Standing, Target } from '#raft';
+import type { LevelRange, NodeId, ReplicaId } from '#base';
+import type { Membership, Standing } from '#raft';
 import type { Binding, RegisteredNode } from '../outcome.ts';
 
 /** `lost`: silent for so long that nothing waits for it. */
@@ -56,9 +56,4 @@ export interface ClusterPorts {
   readonly levels?: LevelRange;
   /** Undefined: replicas and votes stay where they are unless requested otherwise. */
   readonly upkeep?: Upkeep;
-  /**
-   * The wanted members of a group, which its leader establishes. Undefined: those of the catalog. Called at any time; a
-   * change must be reported by `reviewMembership`.
-   */
-  readonly wanted: (group: GroupId) => Target | undefined;
 }

@@ -19,7 +19,7 @@ import type { Binding, Refounding } from '#database';
 import type { KvBatch } from '#kv';
 import { encodeMembership, membershipOf } from '#raft';
 import { RecordWriter, type RecoveredGroup, Wal } from '#storage';
-import { databaseMachines } from '../apply/database-machines.ts';
+import { databaseMachines } from '../database-machines.ts';
 import type { NodeIdentity } from '../node.ts';
 import { clockFault } from '../refusals.ts';
 import { nextLogDirectory, settleLog } from '../store/next-log.ts';

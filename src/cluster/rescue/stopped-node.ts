@@ -11,13 +11,13 @@ import type { KvStore } from '#kv';
 import { decodeMembership, type EntryId, encodeMembership, type Membership } from '#raft';
 import { type Disk, type LevelStore, patientDisk, type RecoveredGroup, type RecoveredLog, Wal } from '#storage';
 import { checkLevels } from '../admin/levels.ts';
-import { databaseMachines } from '../apply/database-machines.ts';
 import { checkCatalog, namingFiles, type RecoveredFiles, recoverDatabases } from '../core/crash-recovery.ts';
 import { keptLog } from '../core/group-lifecycle.ts';
+import { logBehind } from '../core/recovered-copies.ts';
+import { databaseMachines } from '../database-machines.ts';
 import { nativeSha256 } from '../native.ts';
-import type { NodeIdentity } from '../node.ts';
-import { FOUNDERS } from '../node.ts';
-import { openStoppedStore, type StoppedStoreFiles } from '../store/data-directory.ts';
+import { FOUNDERS, type NodeIdentity } from '../node.ts';
+import { openStoppedStore, type StoppedStoreFiles, sentenceOnStoreLogs } from '../store/data-directory.ts';
 import { type LogPlaces, logDirectoryOf, nodePlaces, settleLog } from '../store/next-log.ts';
 import {
   BEFORE_KEY,
@@ -28,8 +28,6 @@ import {
   readTrash,
   walIdentity,
 } from '../store/node-rows.ts';
-import { sentenceOnStoreLogs } from '../store/store-logs.ts';
-import { logBehind } from './recovered-copies.ts';
 
 /** The used operations of the store. */
 export type StoppedStore = KvStore & Pick<LevelStore, 'checkpointFiles'>;

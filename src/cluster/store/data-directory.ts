@@ -40,7 +40,6 @@ import { clockFault } from '../refusals.ts';
 import { clearDamageNote, hasDamageNote } from './damage-note.ts';
 import { logDirectoryOf, settleLog } from './next-log.ts';
 import { belongsNowhere, type Origin, ownIdentity } from './own-identity.ts';
-import { LOST_STORE, sentenceOnStoreLogs } from './store-logs.ts';
 import { checkUsable, makeWritableDirectory } from './usable-files.ts';
 
 const STORE = 'store';
@@ -228,3 +227,20 @@ function full(directory: string, availableBytes: number, cause: unknown): Databa
   const message = `The disk of ${directory} is full: the store could not be opened with the ${availableBytes} bytes that are left. Free or add space, then start the node again`;
   return new DatabaseError('storage_full', message, { details: { reason: 'DiskFull' }, cause });
 }
+
+/**
+ * Describes LevelDB's own log files before the store was opened, for a refusal whose cause may be one of them: a
+ * truncated log looks like one after a power failure, and LevelDB deletes the files when it opens the store. A sentence
+ * with a leading space, or an empty text without log files.
+ */
+export function sentenceOnStoreLogs(storeLogs: readonly LevelLog[]): string {
+  if (storeLogs.length === 0) return '';
+  const words = storeLogs.map(({ path, bytes, isTorn }) =>
+    isTorn ? `${path}, of which only the first ${bytes} bytes are whole` : `${path}, of ${bytes} bytes`,
+  );
+  return ` Before the store was opened, LevelDB had as its own logs ${words.join(', and ')}.`;
+}
+
+/** Advice for a data directory that has lost data. */
+export const LOST_STORE: string =
+  'In a cluster whose other nodes have replicas of everything, move this directory away, start the node with an empty one and --join, and remove the old node (cairn cluster replace OLD --by NEW); a node that is alone needs a copy of the whole directory from before';

@@ -10,9 +10,8 @@
 import { DatabaseError, hasBytesAt, type Random, uuidv7 } from '#base';
 import type { KvStore } from '#kv';
 import { membershipOf } from '#raft';
-import { databaseMachines } from '../apply/database-machines.ts';
-import type { NodeIdentity } from '../node.ts';
-import { FIRST_NODE } from '../node.ts';
+import { databaseMachines } from '../database-machines.ts';
+import { FIRST_NODE, type NodeIdentity } from '../node.ts';
 import type { Founder, Joined } from '../peer/join.ts';
 import { nodeRemoved } from '../refusals.ts';
 import {

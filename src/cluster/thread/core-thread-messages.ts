@@ -4,6 +4,8 @@
  */
 import { type Address, DatabaseError, type ErrorCode, type ErrorDetails } from '#base';
 import type { DiskLevel, LevelStoreOptions } from '#storage';
+import type { Administered } from '../admin/administered.ts';
+import type { AdminReply, AdminRequest } from '../admin/administration.ts';
 import type { CatalogState } from '../catalog/catalog-mirror.ts';
 import type { DrainNote } from '../core/drain.ts';
 import type { CoreHealth } from '../core/health.ts';
@@ -11,12 +13,11 @@ import type { CoreCounts } from '../core/observer.ts';
 import type { CoreLimits } from '../limits.ts';
 import type { NodeIdentity } from '../node.ts';
 import type { NodeRegistration } from '../outcome.ts';
-import type { Administered } from '../peer/administered.ts';
-import type { AdminReply, AdminRequest } from '../peer/administration.ts';
 import type { Founder, Joined, JoinRequest } from '../peer/join.ts';
-import type { Peer, PeerPortOptions } from '../peer/links.ts';
+import type { Peer } from '../peer/links.ts';
 import type { PeerMeasures, PeerSigns } from '../peer/peer-measures.ts';
 import type { CommandMessage } from './command-message.ts';
+import type { PeerPortOptions } from './peer-port.ts';
 import type { ReportMessage } from './report-message.ts';
 
 /** Everything that the thread needs to open the node. */

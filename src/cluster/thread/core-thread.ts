@@ -2,13 +2,12 @@
 import { type MessagePort, Worker } from 'node:worker_threads';
 import { Slots, unreachable } from '#base';
 import type { DiskLevel } from '#storage';
+import type { Administered } from '../admin/administered.ts';
+import type { AdminReply, AdminRequest } from '../admin/administration.ts';
 import type { DrainNote } from '../core/drain.ts';
 import type { Commands, CoreLink, Report } from '../link.ts';
 import type { NodeRegistration } from '../outcome.ts';
-import type { Administered } from '../peer/administered.ts';
-import type { AdminReply, AdminRequest } from '../peer/administration.ts';
 import type { Founder, Joined } from '../peer/join.ts';
-import type { PeerPortOptions } from '../peer/links.ts';
 import { commandTransfers, packCommands } from './command-message.ts';
 import {
   type CoreCalls,
@@ -20,6 +19,7 @@ import {
   type ToCore,
   unpackFailure,
 } from './core-thread-messages.ts';
+import type { PeerPortOptions } from './peer-port.ts';
 import { unpackReport } from './report-message.ts';
 
 export interface CoreThreadListeners {

@@ -10,18 +10,17 @@ import { type MessagePort, parentPort } from 'node:worker_threads';
 import { type Address, assert, formatAddress } from '#base';
 import type { KvStore } from '#kv';
 import { diskUsedPercent, type LevelStore, LogThread, openLevelStore } from '#storage';
-import { databaseMachines } from '../apply/database-machines.ts';
+import type { Administered } from '../admin/administered.ts';
+import type { AdminReply, AskAdmin } from '../admin/administration.ts';
 import type { CorePorts } from '../core/core-ports.ts';
 import { CoreRuntime } from '../core/core-runtime.ts';
 import { CoreCounter } from '../core/observer.ts';
+import { databaseMachines } from '../database-machines.ts';
 import { nativeRandom, wallClock } from '../native.ts';
 import { FOUNDERS } from '../node.ts';
-import type { Administered } from '../peer/administered.ts';
-import type { AdminReply, AskAdmin } from '../peer/administration.ts';
 import type { AskBelonging, Newcomer } from '../peer/belonging.ts';
 import { judgeFounding } from '../peer/founding.ts';
 import { type AskToJoin, type DialledAddress, type Founder, type Joined, joinCluster } from '../peer/join.ts';
-import type { OpenPeerLinks, PeerLinksOptions, PeerPort, PeerPortOptions } from '../peer/links.ts';
 import { PeerMeasureGatherer } from '../peer/peer-measures.ts';
 import { noPeers } from '../peer/peers.ts';
 import { spreadOver } from '../placement/spread.ts';
@@ -40,6 +39,7 @@ import {
   type Telemetry,
   type ToCore,
 } from './core-thread-messages.ts';
+import type { OpenPeerLinks, PeerLinksOptions, PeerPort, PeerPortOptions } from './peer-port.ts';
 import { openReach, type Reach } from './reach.ts';
 import { packReport } from './report-message.ts';
 
@@ -209,7 +209,6 @@ function portsOf(order: CoreOrder, { store, log, reach, counter, links }: Openin
     founders: FOUNDERS,
     placement: spreadOver(copies, identity.node),
     upkeep: { copies, replaceAfterMs },
-    wanted: () => undefined,
     kv: store,
     syncStore: () => store.checkpointFiles(),
     log,

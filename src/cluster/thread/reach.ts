@@ -4,22 +4,22 @@
  */
 import { type Address, CATALOG_GROUP, LEVEL_FIRST, type Random } from '#base';
 import { members } from '#raft';
+import { type Administered, noting, notingJoins } from '../admin/administered.ts';
+import { type AdminReply, type AdminRequest, type AskAdmin, administration } from '../admin/administration.ts';
 import type { CoreRuntime } from '../core/core-runtime.ts';
 import { nativeCrc32 } from '../native.ts';
-import type { NodeIdentity } from '../node.ts';
-import { FOUNDERS } from '../node.ts';
+import { FOUNDERS, type NodeIdentity } from '../node.ts';
 import type { RegisteredNode } from '../outcome.ts';
-import { type Administered, noting, notingJoins } from '../peer/administered.ts';
-import { type AdminReply, type AdminRequest, type AskAdmin, administration } from '../peer/administration.ts';
 import { Announcer } from '../peer/announcer.ts';
 import { type AskToJoin, forOwnAndOthers, type JoinReply, type JoinRequest } from '../peer/join.ts';
-import type { OpenPeerLinks, Peer, PeerLinksOptions } from '../peer/links.ts';
+import type { Peer } from '../peer/links.ts';
 import type { PeerObserver } from '../peer/observer.ts';
 import { drawNumber, PeerCodec } from '../peer/peer-codec.ts';
 import { PeerMail } from '../peer/peer-mail.ts';
 import { type Peers, peersOf } from '../peer/peers.ts';
 import { toStoreId } from '../peer/place.ts';
 import type { LinksOrder } from './core-thread-messages.ts';
+import type { OpenPeerLinks, PeerLinksOptions } from './peer-port.ts';
 
 export interface ReachPorts {
   /** Called at most once, and only when this node is to reach others. */

@@ -2,12 +2,11 @@
 export { findApiKey, issueApiKey, listApiKeys, revokeApiKey, rotateApiKey } from '../access/api-keys.ts';
 export { findToken, issueToken, listTokens, revokeToken } from '../access/tokens.ts';
 export { administerCluster, describeCluster } from '../administer-cluster.ts';
-export { awaitDatabase } from '../await-database.ts';
 export { decideCommand } from '../commands/decide-command.ts';
 export { executeCommand } from '../commands/execute-command.ts';
 export { openStateView } from '../components/open-state-view.ts';
 export { createDatabase } from '../create-database.ts';
-export { databaseAt, databaseAtTimestamp } from '../database-at.ts';
+export { awaitDatabase, databaseAt, databaseAtTimestamp } from '../database-at.ts';
 export { deleteDatabase } from '../delete-database.ts';
 export { fetchTransaction } from '../fetch-transaction.ts';
 export { listDatabases } from '../list-databases.ts';

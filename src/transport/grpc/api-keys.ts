@@ -12,9 +12,9 @@ import {
 } from '../../../proto/gen/cairn/v1/api_key.ts';
 import type { Requests } from '../../../proto/gen/requests.ts';
 import { authenticationOff } from '../access.ts';
+import { sentInstant } from '../request-reader.ts';
 import { tracedAs } from './call-traces.ts';
 import type { GrpcContext } from './context.ts';
-import { sentInstant } from './sent-instant.ts';
 import { type Answer, shape, type UnaryShape, unary } from './unary.ts';
 import type { Call } from './wire/call.ts';
 import type { UnaryMethod } from './wire/method.ts';

@@ -16,9 +16,8 @@ import {
 import type { Requests } from '../../../proto/gen/requests.ts';
 import { readRequest } from '../request-reader.ts';
 import type { GrpcContext } from './context.ts';
-import type { MessageType } from './messages.ts';
 import { floorsOf } from './metadata.ts';
-import { shape, unary, write } from './unary.ts';
+import { type MessageType, shape, unary, write } from './unary.ts';
 import type { UnaryMethod } from './wire/method.ts';
 
 const MODE = 'maintenance_mode';

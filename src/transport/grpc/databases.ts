@@ -8,13 +8,11 @@ import {
   FetchCatalogReply,
 } from '../../../proto/gen/cairn/v1/database.ts';
 import { RELAYED } from '../relay.ts';
-import { reading } from '../request-reader.ts';
+import { reading, sentInstant } from '../request-reader.ts';
 import { tracedAs } from './call-traces.ts';
 import type { GrpcContext } from './context.ts';
-import { EMPTY } from './messages.ts';
 import { floorsOf, requiresLeader, writeOf } from './metadata.ts';
-import { sentInstant } from './sent-instant.ts';
-import { type Answer, shape, unary, WRITE } from './unary.ts';
+import { type Answer, EMPTY, shape, unary, WRITE } from './unary.ts';
 import type { UnaryMethod } from './wire/method.ts';
 
 export function databaseMethods(context: GrpcContext): readonly UnaryMethod[] {

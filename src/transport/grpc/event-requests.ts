@@ -13,8 +13,7 @@ import {
 } from '#model';
 import type { ReadAt } from '#service';
 import type { Requests } from '../../../proto/gen/requests.ts';
-import { readRequest } from '../request-reader.ts';
-import { instantFrom } from './sent-instant.ts';
+import { instantFrom, readRequest } from '../request-reader.ts';
 
 export interface QueryRequest {
   readonly databaseName: string;

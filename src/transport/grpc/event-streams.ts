@@ -8,9 +8,9 @@ import { EventFrames, type FrameOptions, frameTransactions, type ReadScope, type
 import { SubscribeEventsReply } from '../../../proto/gen/cairn/v1/database.ts';
 import { EVENT_STORE, type GrpcContext } from './context.ts';
 import { parseQueryRequest, parseScanRequest, parseSubscriptionRequest } from './event-requests.ts';
-import { frameReply } from './messages.ts';
 import { floorsOf } from './metadata.ts';
 import { SliceWriter } from './slice-writer.ts';
+import { frameReply } from './unary.ts';
 import type { Call } from './wire/call.ts';
 import type { ServerStreamMethod } from './wire/method.ts';
 

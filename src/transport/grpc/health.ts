@@ -13,7 +13,7 @@ import {
 } from '../../../proto/gen/grpc/health/v1/health.ts';
 import { readText, walkFields } from '../request-reader.ts';
 import { OPEN_REQUEST_BYTES_MAX } from './limits.ts';
-import { frameReply } from './messages.ts';
+import { frameReply } from './unary.ts';
 import type { Call } from './wire/call.ts';
 import type { Method } from './wire/method.ts';
 

@@ -7,9 +7,8 @@ import {
   PublishStateChangeReply,
   PublishStateViewReply,
 } from '../../../proto/gen/cairn/v1/component.ts';
-import { lettingGo } from '../let-go.ts';
+import { lettingGo } from '../gathered-bytes.ts';
 import type { GrpcContext } from './context.ts';
-import type { MessageType } from './messages.ts';
 import {
   type PublishRequest,
   parseDefineStateChange,
@@ -18,7 +17,7 @@ import {
   parsePublishStateChange,
   parsePublishStateView,
 } from './publish-requests.ts';
-import { write } from './unary.ts';
+import { type MessageType, write } from './unary.ts';
 import { FRAME_HEADER_BYTES } from './wire/framing.ts';
 import type { UnaryMethod } from './wire/method.ts';
 

@@ -1,11 +1,12 @@
-/** Unary methods whose replies are encoded by generated code. */
+/** Unary methods whose replies are encoded by generated code, and those replies in their frames. */
+import { BinaryWriter } from '@bufbuild/protobuf/wire';
 import type { ReadScope } from '#service';
 import type { Requests } from '../../../proto/gen/requests.ts';
 import { reading } from '../request-reader.ts';
 import { EVENT_STORE, type GrpcContext } from './context.ts';
-import { frameReply, type MessageType } from './messages.ts';
 import { ledWrite, type RepliedScope, scopeHeaders, writeOf } from './metadata.ts';
 import type { Call } from './wire/call.ts';
+import { frame } from './wire/framing.ts';
 import type { UnaryMethod } from './wire/method.ts';
 import type { Fields } from './wire/status.ts';
 
@@ -63,4 +64,16 @@ export function write<Request extends { readonly databaseName: string }, Reply>(
     const answered = await ledWrite(service, databaseName, () => answer(request, call));
     return { ...answered, trailers: leaderTrailers.of(databaseName) };
   });
+}
+
+/** The encoder of a generated type. */
+export interface MessageType<Message> {
+  encode(message: Message): BinaryWriter;
+}
+
+/** google.protobuf.Empty. */
+export const EMPTY: MessageType<object> = { encode: () => new BinaryWriter() };
+
+export function frameReply<Message>(type: MessageType<Message>, message: Message): Uint8Array {
+  return frame(type.encode(message).finish());
 }

@@ -1,8 +1,7 @@
 /** Publishes components, which are sent with their metadata in a multipart body. */
-
 import { COMPONENT_BYTES_MAX, type ComponentKind, definitionFromJson, Faults, METADATA_BYTES_MAX } from '#model';
 import { type ComponentSegment, expireSnapshots as expireAction, publish, versionPath } from '#ui';
-import { lettingGo } from '../let-go.ts';
+import { lettingGo } from '../gathered-bytes.ts';
 import { readOptionalJsonObject } from './body.ts';
 import { versionMembers } from './component-json.ts';
 import { readParts } from './multipart.ts';

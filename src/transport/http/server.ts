@@ -9,10 +9,9 @@ import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify }
 import { assert, BrokenInvariant, type Clock, cannotListen, type DatabaseError, formatAddress, giveBack } from '#base';
 import { type LogFields, type Probes, traceFields } from '#observability';
 import { isBug, isFatal, type Service } from '#service';
-import { listenOptions } from '../held-port.ts';
 import { HttpConnections } from '../http-connections.ts';
 import { Origins } from '../origins.ts';
-import type { ServerOptions, WebServer } from '../server-options.ts';
+import { listenOptions, type ServerOptions, type WebServer } from '../server-options.ts';
 import { WorkQueue } from '../work-queue.ts';
 import { BodyIntake } from './body-intake.ts';
 import { Compression } from './compression.ts';

@@ -34,10 +34,4 @@ export type { ClientAccess } from './asking.ts';
 export { askAdmin, askAdminAsClient, askBelonging, askForCluster, askToJoin, refusalAt } from './lazy-asking.ts';
 export type { PeerLimits } from './limits.ts';
 export { openPeerLinks, openPeerPort } from './peer-port.ts';
-export {
-  type PeerCertificates,
-  type PeerSecret,
-  PeerTls,
-  type PeerTlsMaterial,
-  type PeerTlsMode,
-} from './peer-tls.ts';
+export { type PeerSecret, PeerTls, type PeerTlsMaterial, type PeerTlsMode } from './peer-tls.ts';

@@ -6,13 +6,12 @@
  * its lane. An unknown node is accepted: it may have joined while this one was down, and its frames may announce it;
  * the core decides which of them to process.
  */
-import type { Address } from '#base';
+import type { Address, NodeId } from '#base';
 import {
   carries,
   type FrameFault,
   type FrameHeader,
   type Lane,
-  type NodeId,
   type NodePlace,
   type ReceivedHeader,
   readFrameHeader,

@@ -1,12 +1,11 @@
 /**
  * The links of one node to all others: serves accepted lanes, and dials each other node, with one connection a lane.
  */
-import { type Address, formatAddress, quote } from '#base';
+import { type Address, formatAddress, type NodeId, quote } from '#base';
 import {
   type FrameFault,
   LANES,
   type Lane,
-  type NodeId,
   type NodePlace,
   type Peer,
   type PeerLinks,

@@ -124,11 +124,13 @@ export class SecureDoor {
     // The handshake of a client without the secret fails earlier.
     if (socket.authorized || isSecret(this.#shown)) return this.#serve(shaking, socket);
     const shown = socket.getPeerX509Certificate();
+    // The types of Node.js know no certificate without a subject.
+    const { subject = '' }: { readonly subject?: string } = shown ?? {};
     const why = `${socket.authorizationError}`;
     const words =
       shown === undefined
         ? 'no certificate was shown, and this port takes those of its authority of peers alone'
-        : `the certificate of ${quote(shown.subject)} is not one of the authority of peers here, or is not valid (${why})`;
+        : `the certificate of ${quote(subject)} is not one of the authority of peers here, or is not valid (${why})`;
     this.#refuse(shaking, socket, words);
   }
 

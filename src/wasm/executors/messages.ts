@@ -37,8 +37,7 @@ import {
 import { VALUE, VALUES } from '../abi/value-codec.ts';
 import type { Value, ValueList } from '../abi/values.ts';
 import { FAULT_CODES, type Fault } from '../faults.ts';
-import { BOUND, type Bound, type Limited, type Spent } from '../guest/calls.ts';
-import { LIMITED } from '../guest/limited-codec.ts';
+import { BOUND, type Bound, LIMITED, type Limited, type Spent } from '../guest/calls.ts';
 import type { PublishOptions } from '../publishing/publish.ts';
 import { PUBLISH_OPTIONS } from '../publishing/publish-messages.ts';
 

@@ -1,4 +1,6 @@
-/** Limits, options and costs of a call of a guest. */
+/** Limits, options and costs of a call of a guest, and the bytes of its limits for another process. */
+import { type Fields, fieldsOf, VARINT } from '#base';
+import { BIGINT } from '../abi/value-codec.ts';
 import type { WasiOptions } from './null-wasi.ts';
 
 /** Limits of one call. */
@@ -29,3 +31,8 @@ export interface Spent {
 }
 
 export const NOTHING_SPENT: Spent = { fuel: 0, memoryBytes: 0, hostCalls: 0 };
+
+export const LIMITED: Fields<Limited> = {
+  limits: fieldsOf<CallLimits>({ fuel: VARINT, outputBytesMax: VARINT, hostCallsMax: VARINT }),
+  wasi: fieldsOf<WasiOptions>({ timeNs: BIGINT, seed: BIGINT }),
+};

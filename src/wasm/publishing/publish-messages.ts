@@ -8,8 +8,7 @@ import { type Field, failure, fieldsOf, listOf, mapped, ok, oneOf, optional, typ
 import { VALUE, VALUES } from '../abi/value-codec.ts';
 import { isRecord, tagged, type Value } from '../abi/values.ts';
 import { decodeArtifact } from '../guest/artifact.ts';
-import type { Limited } from '../guest/calls.ts';
-import { LIMITED } from '../guest/limited-codec.ts';
+import { LIMITED, type Limited } from '../guest/calls.ts';
 import { type ComponentLimits, forEachLimit } from '../limits.ts';
 import { COMPONENT_KINDS } from '../reading/allowed-imports.ts';
 import { REFUSAL_CODES, type Refusal } from '../reading/refusal.ts';

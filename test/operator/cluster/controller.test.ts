@@ -5,8 +5,9 @@ import { status as codes, Metadata } from '@grpc/grpc-js';
 import { expect, it } from 'vitest';
 import { CAIRN_CLUSTER, type CairnCluster } from '../../../operator/src/api/index.ts';
 import { CallError } from '../../../operator/src/client/index.ts';
+import { type Action, metadataPatch } from '../../../operator/src/cluster/actions.ts';
 import { ClusterInformers, type ClusterPorts, clusterController } from '../../../operator/src/cluster/index.ts';
-import { KUBE_NODE, POD } from '../../../operator/src/cluster/kinds.ts';
+import { CLAIM, KUBE_NODE, POD } from '../../../operator/src/cluster/kinds.ts';
 import { statusOf } from '../../../operator/src/cluster/status.ts';
 import { Api, ControllerLoop, type KubeObject, type Pass, pathOf } from '../../../operator/src/kube/index.ts';
 import { OWNED_KINDS, objectsOf, recoveryPodOf } from '../../../operator/src/objects/index.ts';
@@ -99,6 +100,26 @@ it('reads objects before it asks nodes, so a disk is not judged by its size befo
   expect(order.at(-1)).toBe('description');
 });
 
+it('a pod or claim with the labels of the cluster is of no node when its name is of none (KC4)', async () => {
+  const runtime = new ManualRuntime();
+  const named = (name: string): KubeObject => ({
+    metadata: { name, namespace: 'prod', uid: name, resourceVersion: '1' },
+  });
+  const objects: ClusterPorts['objects'] = {
+    cluster: () => clusterOf(),
+    pods: () => ['shop-0', 'shop-recovery', 'shop-backup-29', 'other-1'].map(named),
+    claims: () => ['data-shop-0', 'data-shop-backup', 'shop-1', 'data-shop-'].map(named),
+    set: () => undefined,
+    owned: () => [],
+    kubeNodes: () => undefined,
+  };
+  const controller = controllerOf(new Api(new MemoryApi(runtime), runtime), objects);
+  const { world } = (await controller.observe('prod/shop', new AbortController().signal)) ?? {};
+  const namesIn = (found: readonly KubeObject[] = []): readonly string[] => found.map(({ metadata }) => metadata.name);
+  expect([namesIn(world?.pods), namesIn(world?.claims)]).toEqual([['shop-0'], ['data-shop-0']]);
+  expect(world?.recoveryPod?.metadata.name).toBe('shop-recovery');
+});
+
 it('reports in the status that the nodes reject its key', async () => {
   const runtime = new ManualRuntime();
   const pod = { metadata: { name: 'shop-0', namespace: 'prod', uid: 'one', resourceVersion: '1' } };
@@ -157,6 +178,11 @@ it.each<readonly [string, (store: Store) => void, string]>([
   ['a Kubernetes node that is gone', (store) => store.delete(NODE), 'none'],
   ['the spec', (store) => store.merge(SHOP, { spec: { replicas: 5 } }, 'user'), 'the CairnCluster has changed'],
   [
+    'the finalizers',
+    (store) => store.merge(SHOP, { metadata: { finalizers: ['example.com/audit'] } }, 'user'),
+    'the CairnCluster has changed',
+  ],
+  [
     'the CairnCluster itself',
     (store) => {
       store.delete(SHOP);
@@ -204,10 +230,53 @@ it.each<readonly [string, (store: Store) => void, string]>([
   expect(server.requests.some((request) => request.startsWith('DELETE'))).toBe(fault === 'none');
 });
 
+it.each([
+  ['nothing', () => undefined, 'none'],
+  ['the labels', (store: Store) => void store.merge(SHOP, { metadata: { labels: { team: 'one' } } }, 'user'), 'none'],
+  [
+    'the stage of a recovery',
+    (store: Store) => void store.merge(SHOP, { metadata: { annotations: { 'cairn.dev/recovery': null } } }, 'operator'),
+    'the CairnCluster has changed',
+  ],
+  [
+    'the recovery that was carried out',
+    (store: Store) => setStatus(store, SHOP, { recoveryID: 'one' }),
+    'the CairnCluster has changed',
+  ],
+])(
+  'pods and claims change unless another operator has continued a recovery: %s (KC10, KC12)',
+  async (_name, change, fault) => {
+    const runtime = new ManualRuntime();
+    const server = new MemoryApi(runtime);
+    const { store } = server;
+    store.create(SHOP, { metadata: { annotations: { 'cairn.dev/recovery': 'stopped' } }, spec: {} }, 'user');
+    const cluster = store.get(SHOP) as unknown as CairnCluster;
+    const set = { ...OWNED_KINDS.StatefulSet, metadata: { namespace: 'prod', name: 'shop' } };
+    const { signal } = new AbortController();
+    const outcomeOf = (action: Action): Promise<string> =>
+      controllerOf(new Api(server, runtime), {} as ClusterPorts['objects'])
+        .act({ action, admin: undefined, cluster }, signal)
+        .then(
+          () => 'none',
+          (error: unknown) => String(error),
+        );
+    const claim = { metadata: { namespace: 'prod', name: 'data-shop-1', uid: 'one', resourceVersion: '1' } };
+    change(store);
+    const stage = metadataPatch(CAIRN_CLUSTER, cluster, 'annotations', { 'cairn.dev/recovery': '{}' });
+    for (const action of [
+      { kind: 'apply', object: set },
+      { kind: 'delete', of: CLAIM, object: claim, why: '' },
+      stage,
+    ] as const)
+      expect([action.kind, await outcomeOf(action)]).toEqual([action.kind, expect.stringContaining(fault)]);
+  },
+);
+
 it('an object that is gone is not created again in the form that it was to be changed to (KC10)', async () => {
   const runtime = new ManualRuntime();
   const server = new MemoryApi(runtime);
-  const cluster = clusterOf();
+  server.store.create(SHOP, { spec: {} }, 'user');
+  const cluster = server.store.get(SHOP) as unknown as CairnCluster;
   const { metadata } = cluster;
   const object = { ...OWNED_KINDS.StatefulSet, metadata: { namespace: metadata.namespace, name: metadata.name } };
   const controller = controllerOf(new Api(server, runtime), {} as ClusterPorts['objects']);

@@ -16,10 +16,12 @@ import {
   deleted,
   draining,
   type Example,
+  held,
   marked,
   planned,
   recovered,
   released,
+  retained,
   silent,
   unanswered,
   unapplied,
@@ -68,9 +70,8 @@ const outdated = withEach('pods', '', { metadata: { annotations: null } });
 const lagging = withNode(1, { lag: 5_000 });
 const learners: Change[] = [withNode(1, { role: 'learner' }), withNode(3, { role: 'learner' })];
 const unready = unreadySince('shop-1', AGO);
-const crashing = withEach('pods', 'shop-1', {
-  status: { containerStatuses: [{ state: { waiting: { reason: 'CrashLoopBackOff' } } }] },
-});
+const CRASHES = { name: 'cairn', state: { waiting: { reason: 'CrashLoopBackOff' } } };
+const crashing = withEach('pods', 'shop-1', { status: { containerStatuses: [CRASHES] } });
 const raised: Change[] = [withDescribed('nodes', (node) => ({ ...node, levelMax: 2 })), later];
 const withFinal = (final: string | null): Change =>
   withFields({ cluster: { metadata: { annotations: { 'cairn.dev/final-version': final } } } });
@@ -96,14 +97,12 @@ const withDatabase = (patch: Json): Change =>
 const leaderless = withDatabase({ leader: undefined });
 const growing = (maxSize: string): Change => withSpec({ storage: { autoGrow: { maxSize, thresholdPercent: 80 } } });
 const full: Change = withNode(1, { diskUsedPercent: 90 });
-const endedFull = (agoMs: number): Change[] => [
+const endedFull = (agoMs: number, container: object = {}): Change[] => [
   silent(1),
   (world) => {
     const end = { exitCode: 74, finishedAt: new Date(world.nowMs - agoMs).toISOString() };
-    const state = { waiting: { reason: 'CrashLoopBackOff' } };
-    return withEach('pods', 'shop-0', { status: { containerStatuses: [{ state, lastState: { terminated: end } }] } })(
-      world,
-    );
+    const containerStatuses = [{ ...CRASHES, ...container, lastState: { terminated: end } }];
+    return withEach('pods', 'shop-0', { status: { containerStatuses } })(world);
   },
 ];
 const grown =
@@ -116,6 +115,7 @@ const sized = (name: string, storage: string): Change =>
   withEach('claims', name, { spec: { resources: { requests: { storage } } } });
 const holding = (name: string, storage: string): Change =>
   withEach('claims', name, { status: { capacity: { storage } } });
+const kept: Change[] = [deleted, retained];
 const unowned = (name: string): Change => withEach('pods', name, { metadata: { ownerReferences: null } });
 const terminating = (name: string): Change => withEach('pods', name, { metadata: { deletionTimestamp: AGO } });
 const deletedSet: Change = (world) => ({
@@ -166,6 +166,18 @@ const EXAMPLES: readonly Example[] = [
     [outdated, unready, withEach('pods', 'shop-1', { status: { containerStatuses: [] } }), unanswered],
     /^delete Pod shop-1/,
     'NodesNotReady',
+  ],
+  [
+    'an outdated pod that crashes beside an injected container, no answer',
+    [
+      outdated,
+      unready,
+      withEach('pods', 'shop-1', {
+        status: { containerStatuses: [{ name: 'proxy', state: { running: {} } }, CRASHES] },
+      }),
+      unanswered,
+    ],
+    /^delete Pod shop-1/,
   ],
   [
     'a mark without a drain',
@@ -234,9 +246,9 @@ const EXAMPLES: readonly Example[] = [
     /^delete Pod shop-2: .* !shop-2$/,
   ],
 
-  ['no StatefulSet', unapplied, /^apply .*"replicas":3/],
-  ['no StatefulSet, fewer replicas', [withReplicas(1), ...unapplied], /^apply .*"replicas":3/],
-  ['a StatefulSet that is being deleted', [deletedSet], /^$/],
+  ['no StatefulSet', [held, ...unapplied], /^apply .*"replicas":3/],
+  ['no StatefulSet, fewer replicas', [held, withReplicas(1), ...unapplied], /^apply .*"replicas":3/],
+  ['a StatefulSet that is being deleted', [held, deletedSet], /^$/],
   ['an object that is not wanted', [unwanted], /^delete \w+ other: the spec no longer wants it$/],
   [
     'a policy that deletes volumes',
@@ -252,9 +264,10 @@ const EXAMPLES: readonly Example[] = [
     [deleted, withFields({ set: null, pods: [], claims: [] })],
     /^patch shop .*\["example.com.audit"\]/,
   ],
+  ['a deletion that keeps volumes', [...kept], /^delete StatefulSet shop/],
   [
-    'a deletion that keeps volumes',
-    [deleted, withSpec({ reclaimPolicy: 'Retain' })],
+    'a deletion that keeps volumes, pods that end',
+    [...kept, withFields({ set: null }), terminating('')],
     /^patch shop .*\["example.com.audit"\]/,
   ],
   ['a deletion of others', [deleted, withFields({ cluster: { metadata: { finalizers: [] } } })], /^wait/],
@@ -316,6 +329,12 @@ const EXAMPLES: readonly Example[] = [
     [...endedFull(10), unanswered, growing('40Gi')],
     /patch data-shop-0 .*"25Gi"/,
   ],
+  [
+    'an injected container that could not start',
+    [...endedFull(10, { name: 'proxy' }), growing('40Gi')],
+    /^$/,
+    'Healthy',
+  ],
   ['a node that could not start, and is grown', [...endedFull(10), grown(500_000), growing('40Gi')], /^$/, 'Healthy'],
   [
     'a node that cannot start after its growth',
@@ -327,10 +346,22 @@ const EXAMPLES: readonly Example[] = [
     [...endedFull(10), withNode(1, { answers: true }), growing('40Gi')],
     /^$/,
   ],
-  ['a larger claim', [sized('shop-0', '30Gi')], /^patch data-shop-1 .*"30Gi".*, patch data-shop-2 .*"30Gi"/],
-  ['larger claims', [sized('', '30Gi')], /^delete StatefulSet shop: .* Orphan$/],
-  ['larger claims, a pod not adopted yet', [sized('', '30Gi'), unowned('shop-1')], /^$/],
-  ['larger claims, a terminating pod', [sized('', '30Gi'), unowned('shop-1'), terminating('shop-1')], /^delete Stat/],
+  ['a larger claim', [sized('shop-0', '30Gi'), held], /^patch data-shop-1 .*"30Gi".*, patch data-shop-2 .*"30Gi"/],
+  ['larger claims', [sized('', '30Gi')], /^patch shop .*\["cairn.dev.volumes"\]/],
+  ['larger claims, a finalizer', [sized('', '30Gi'), held], /^delete StatefulSet shop: .* Orphan$/],
+  ['larger claims, a pod not adopted yet', [sized('', '30Gi'), held, unowned('shop-1')], /^$/],
+  [
+    'larger claims, no last claim',
+    [sized('', '30Gi'), held, (world) => ({ ...world, claims: world.claims.slice(0, -1) })],
+    /^$/,
+  ],
+  [
+    'larger claims, a terminating pod',
+    [sized('', '30Gi'), held, unowned('shop-1'), terminating('shop-1')],
+    /^delete Stat/,
+  ],
+  ['a pod without an owner', [unowned('shop-1')], /^patch shop .*\["cairn.dev.volumes"\]/],
+  ['a finalizer that is not needed any more', [held], /^patch shop .*"finalizers":\[\]/],
 ];
 
 describe('the plan of a world with a few differences', () => {

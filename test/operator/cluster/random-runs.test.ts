@@ -4,7 +4,7 @@
 import { expect, it } from 'vitest';
 import { runs } from '../../support/runs.ts';
 import { calm, disturb, disturbPods, loseCatalog, recover } from './model/disturbances.ts';
-import { gibOf } from './model/kube.ts';
+import { gibOf } from './model/items.ts';
 import { Run } from './model/run.ts';
 
 const DISTURBANCES = 24;

@@ -9,9 +9,11 @@ import {
   deleted,
   draining,
   type Example,
+  held,
   planned,
   recovered,
   released,
+  retained,
   silent,
   unanswered,
   unapplied,
@@ -20,6 +22,7 @@ import {
   withClaim,
   withEach,
   withFields,
+  withNode,
   withReplicas,
   withSpec,
   withStatus,
@@ -34,28 +37,39 @@ const lostMajority: Change[] = [
 const accepted = withSpec({ recovery: { acceptLoss: '0a1b2c3d' } });
 const withStage = (stage: string | null): Change =>
   withFields({ cluster: { metadata: { annotations: { 'cairn.dev/recovery': stage } } } });
-const running: Change[] = [recovered, withStage('stopped'), applied];
+const running: Change[] = [recovered, withStage('stopped'), applied, held];
 const stopped: Change[] = [...running, unanswered, withFields({ pods: [] })];
 const RUN = JSON.stringify({ id: 'one', survivor: 'shop-0' });
 const ACCEPTED = JSON.stringify({ id: 'one', survivor: 'shop-0', acceptLoss: '0a1b2c3d' });
 const SHOWN = 'cairn recover: nothing was changed. To continue: cairn recover --accept-loss 0a1b2c3d';
 /** The pod that runs `cairn recover`, which has ended when there is an exit code. */
-const withRun = (run: string, exitCode?: number, message = ''): Change => {
+const withRun = (run: string, exitCode?: number, message = '', injected: object[] = []): Change => {
   const metadata = { name: 'shop-recovery', annotations: { 'cairn.dev/recovery': run } };
   const terminated = { exitCode, message: `NODE  NAME\n${message}\n` };
   const state = exitCode === undefined ? { waiting: { reason: 'ImagePullBackOff' } } : { terminated };
-  return withFields({ recoveryPod: { metadata, status: { containerStatuses: [{ state }] } } });
+  return withFields({
+    recoveryPod: { metadata, status: { containerStatuses: [...injected, { name: 'cairn', state }] } },
+  });
 };
 const refounded: Change[] = [...stopped, accepted, withStage(ACCEPTED)];
+const going = (name: string): Change => withClaim(name, { deletionTimestamp: AGO });
+const neverReady = (name: string, creationTimestamp: string): Change =>
+  withEach('pods', name, { metadata: { creationTimestamp }, status: { conditions: [] } });
 const withClaims =
   (...names: readonly string[]): Change =>
   (world) => ({ ...world, claims: world.claims.filter(({ metadata }) => names.includes(metadata.name)) });
+const withPods =
+  (...names: readonly string[]): Change =>
+  (world) => ({ ...world, pods: world.pods.filter(({ metadata }) => names.includes(metadata.name)) });
+const single: Change[] = [withClaims('data-shop-0'), withStatus({ recoveryID: 'one' })];
+const starting: Change[] = [...running, accepted, withStage(ACCEPTED), ...single, withPods('shop-0')];
+const ended: Change[] = [deleted, withFields({ set: null, pods: [] })];
 
 const EXAMPLES: readonly Example[] = [
   [
     'a lost catalog',
     [recovered, ...lostMajority],
-    /^patch shop .*"cairn.dev.recovery":"stopped".* !shop-1 !shop-2$/,
+    /^patch shop .*"cairn.dev.recovery":"stopped"}}} !shop-1 !shop-2$/,
     'NoCatalogLeader',
   ],
   [
@@ -65,8 +79,24 @@ const EXAMPLES: readonly Example[] = [
   ],
   [
     'a lost catalog, a silent survivor, no StatefulSet',
-    [recovered, ...lostMajority, silent(1), ...unapplied],
+    [recovered, ...lostMajority, silent(1), held, ...unapplied],
     /^apply /,
+  ],
+  [
+    'a voter that was ready a moment ago, no StatefulSet',
+    [
+      recovered,
+      ...lostMajority,
+      (world) => unreadySince('shop-2', new Date(world.nowMs - 59_000).toISOString())(world),
+      held,
+      ...unapplied,
+    ],
+    /^apply /,
+  ],
+  [
+    'a lost catalog, a StatefulSet that others have changed',
+    [recovered, ...lostMajority, withFields({ set: { spec: { replicas: 1 } } })],
+    /^patch shop .*"stopped".* !shop-1 !shop-2$/,
   ],
   ['a lost catalog, no spec.recovery', lostMajority, /^$/],
   ['a lost catalog, an id that was carried out', [recovered, ...lostMajority, withStatus({ recoveryID: 'one' })], /^$/],
@@ -86,7 +116,7 @@ const EXAMPLES: readonly Example[] = [
   ],
   [
     'a lost catalog, a survivor whose claim is deleted',
-    [recovered, ...lostMajority, withClaim('shop-0', { deletionTimestamp: AGO })],
+    [recovered, ...lostMajority, going('shop-0')],
     /^wait the claim data-shop-0 is lost/,
   ],
   [
@@ -99,8 +129,35 @@ const EXAMPLES: readonly Example[] = [
     /^wait .*quorum again, with the nodes 3 \(shop-2\)/,
     'RecoveryWaits',
   ],
+  [
+    'a lost catalog, half of the voters',
+    [recovered, ...lostMajority, withNode(2, { role: 'none' })],
+    /^patch shop .*"stopped"/,
+  ],
+  [
+    'a lost catalog, no known voter',
+    [recovered, ...lostMajority, ...[1, 2, 3].map((id) => withNode(id, { role: 'none' }))],
+    /^wait .*quorum again/,
+  ],
+  [
+    'a lost catalog, a voter that another node has replaced',
+    [recovered, silent(2), withNode(3, { name: 'shop-1', role: 'learner' }), unconfirmed],
+    /^patch shop .*"stopped"/,
+  ],
+  ['a lost catalog, voters without a pod', [recovered, ...lostMajority, withPods('shop-0')], /^wait .*2 .*, 3 /],
+  [
+    'a lost catalog, a pod that was never ready, and is new',
+    [recovered, ...lostMajority, (world) => neverReady('shop-2', new Date(world.nowMs - 59_000).toISOString())(world)],
+    /^wait .*quorum again, with the nodes 3 \(shop-2\)/,
+  ],
+  [
+    'a lost catalog, a pod that was never ready, and is old',
+    [recovered, ...lostMajority, neverReady('shop-2', AGO)],
+    /^patch shop .*"stopped"/,
+  ],
   ['a lost catalog, a voter whose pod is ready', [recovered, ...[2, 3].map(silent), unconfirmed], /^wait .*2 .*, 3 /],
-  ['nodes to stop', [recovered, withStage('stopped')], /^apply .*"replicas":0/, 'Recovering'],
+  ['nodes to stop, no finalizer', [recovered, withStage('stopped')], /^patch shop .*\["cairn.dev.volumes"\]/],
+  ['nodes to stop', [recovered, withStage('stopped'), held], /^apply .*"replicas":0/, 'Recovering'],
   [
     'nodes that stop',
     running,
@@ -109,7 +166,17 @@ const EXAMPLES: readonly Example[] = [
   ['stopped nodes', stopped, /^refound {"survivor":"shop-0"} !shop-0 !shop-1 !shop-2$/, 'Recovering'],
   ['stopped nodes, another operator', [...stopped, ...unapplied], /^apply .*"replicas":0/],
   ['stopped nodes, no claim', [...stopped, withClaims()], /^wait the claim data-shop-0 is lost/, 'RecoveryRefused'],
+  [
+    'stopped nodes, a survivor whose node was removed',
+    [...stopped, withClaim('shop-0', { labels: { 'cairn.dev/released': '1' } })],
+    /^wait the claim data-shop-0 .* was released/,
+  ],
   ['a run that has begun', [...stopped, withRun(RUN)], /^wait .*in the pod shop-recovery: ImagePullBackOff$/],
+  [
+    'a run beside an injected container that has ended',
+    [...stopped, withRun(RUN, undefined, '', [{ name: 'a-proxy', state: { terminated: { exitCode: 0 } } }])],
+    /^wait .*in the pod shop-recovery: ImagePullBackOff$/,
+  ],
   ['a run that shows the loss', [...stopped, withRun(RUN, 1, SHOWN)], /^wait .*"0a1b2c3d"$/, 'LossNotAccepted'],
   [
     'a run that is refused',
@@ -118,6 +185,22 @@ const EXAMPLES: readonly Example[] = [
     'RecoveryRefused',
   ],
   ['a loss that is accepted', [...stopped, accepted, withRun(RUN, 1, SHOWN)], /^delete Pod shop-recovery: /],
+  [
+    'a loss that is accepted, a pod that ends',
+    [
+      ...stopped,
+      accepted,
+      withRun(RUN, 1, SHOWN),
+      withFields({ recoveryPod: { metadata: { deletionTimestamp: AGO } } }),
+    ],
+    /^wait the pod shop-recovery is being deleted$/,
+  ],
+  [
+    'a pod that was evicted',
+    [...stopped, withRun(RUN), withFields({ recoveryPod: { status: { phase: 'Failed', message: 'Evicted' } } })],
+    /^wait Evicted. Delete the pod shop-recovery to try again$/,
+    'RecoveryRefused',
+  ],
   ['a loss that is accepted, no pod', [...stopped, accepted], /^refound .*"acceptLoss":"0a1b2c3d"} !shop-0 !shop-1/],
   [
     'another survivor',
@@ -140,9 +223,45 @@ const EXAMPLES: readonly Example[] = [
     [...stopped, withRun(RUN), withSpec({ recovery: null })],
     /^delete Pod shop-rec/,
   ],
+  [
+    'no spec.recovery any more, an accepted run',
+    [...stopped, withRun(ACCEPTED), withSpec({ recovery: null })],
+    /^wait cairn recover runs in the pod shop-recovery: ImagePullBackOff$/,
+  ],
+  [
+    'no spec.recovery any more, an accepted run of unknown end',
+    [...stopped, withRun(ACCEPTED, 137), withSpec({ recovery: null })],
+    /^wait .*Delete the pod shop-recovery to try again$/,
+    'RecoveryRefused',
+  ],
+  [
+    'no spec.recovery any more, an accepted run that has refused',
+    [...stopped, withRun(ACCEPTED, 1, SHOWN), withSpec({ recovery: null })],
+    /^delete Pod shop-rec/,
+  ],
+  [
+    'another survivor, an accepted run',
+    [...stopped, accepted, withRun(ACCEPTED), withSpec({ recovery: { survivor: 'shop-1' } })],
+    /^wait cairn recover runs/,
+  ],
   ['no spec.recovery any more', [...stopped, withSpec({ recovery: null })], /^patch shop .*recovery":null/],
   ['no spec.recovery any more, pods', [...running, withSpec({ recovery: null })], /^patch shop .*recovery":null/],
-  ['a cluster that was founded again', refounded, /^delete \w+Claim data-shop-1: /],
+  [
+    'a cluster that was founded again',
+    [...refounded, withRun(ACCEPTED, 0), withStatus({ recoveryID: 'one' })],
+    /^delete \w+Claim data-shop-1: /,
+  ],
+  [
+    'a cluster that was founded again, a claim that is being deleted',
+    [...refounded, going('shop-1')],
+    /^delete \w+Claim data-shop-2: /,
+  ],
+  ['a cluster that was founded again, a pod', [...refounded, ...single, withRun(ACCEPTED, 0)], /^delete Pod shop-rec/],
+  [
+    'a cluster that was founded again, claims that are being deleted',
+    [...refounded, withStatus({ recoveryID: 'one' }), ...['shop-1', 'shop-2'].map(going)],
+    /^wait the cluster continues with the data of shop-0$/,
+  ],
   [
     'a cluster that was founded again, no spec.recovery',
     [...refounded, withSpec({ recovery: null })],
@@ -163,12 +282,23 @@ const EXAMPLES: readonly Example[] = [
     [...refounded, withClaims('data-shop-0', 'data-shop-2'), released, withRun(ACCEPTED, 0)],
     /^delete Pod shop-recovery: /,
   ],
-  ['a cluster that was founded again, its id not in the status', [...refounded, withClaims('data-shop-0')], /^wait /],
   [
-    'a cluster that was founded again, its id in the status',
-    [...refounded, withClaims('data-shop-0'), withStatus({ recoveryID: 'one' })],
-    /^patch shop .*recovery":null/,
+    'a cluster that was founded again, its id not in the status',
+    [...refounded, withClaims('data-shop-0')],
+    /^wait the cl/,
   ],
+  [
+    'the survivor, which starts alone',
+    [...refounded, ...single, ...unapplied.slice(1)],
+    /^apply StatefulSet .*"replicas":1,.*"ordinals":{"start":0}/,
+  ],
+  ['the survivor, which has no pod yet', [...refounded, ...single], /^wait pod shop-0 starts before the others$/],
+  [
+    'the survivor, which has no Kubernetes node yet',
+    [...starting, withEach('pods', 'shop-0', { spec: { nodeName: null } })],
+    /^wait pod shop-0 starts before the others$/,
+  ],
+  ['the survivor, which has a Kubernetes node', starting, /^patch shop .*recovery":null/],
   [
     'a survivor above the number of nodes',
     [
@@ -179,7 +309,34 @@ const EXAMPLES: readonly Example[] = [
     ],
     /^apply .*"replicas":3/,
   ],
-  ['a deletion, a run', [deleted, withFields({ set: null, pods: [] }), withRun(RUN)], /^delete Pod shop-recovery: /],
+  [
+    'a survivor above the number of nodes, which has started alone',
+    [
+      ...unapplied.slice(1),
+      withFields({ set: { spec: { replicas: 1, ordinals: { start: 2 } } }, description: null }),
+      withPods('shop-2'),
+      withClaims('data-shop-2'),
+      withReplicas(1),
+    ],
+    /^apply .*"replicas":3(?!.*ordinals)/,
+  ],
+  ['a deletion, a run', [...ended, withRun(RUN), withClaims()], /^delete Pod shop-recovery: /],
+  ['a deletion that keeps volumes, a run', [...ended, retained, withRun(RUN)], /^delete Pod shop-recovery: /],
+  [
+    'a deletion that keeps volumes, a run that ends',
+    [...ended, retained, withRun(RUN), withFields({ recoveryPod: { metadata: { deletionTimestamp: AGO } } })],
+    /^wait /,
+  ],
+  [
+    'a deletion that keeps volumes, a run that has succeeded',
+    [...ended, retained, withRun(ACCEPTED, 0)],
+    /^delete \w+Claim data-shop-1: /,
+  ],
+  [
+    'a deletion that keeps volumes, a cluster that was founded again',
+    [...refounded, deleted, retained, withFields({ set: null })],
+    /^delete \w+Claim data-shop-1: /,
+  ],
 ];
 
 let world: World;

@@ -181,14 +181,25 @@ describe('recovery', () => {
     expect(run.log.filter((line) => line.startsWith('recover'))).toHaveLength(3);
     expect(membersOf(run)).toHaveLength(5);
   });
+
+  it('says that an id counts as carried out when nothing is lost, and that it does not help afterwards', async () => {
+    const run = await installed({ replicas: 5 });
+    await converged(run, { recovery: { id: 'one', survivor: 'shop-2', acknowledgeDataLoss: true } });
+    expect(run.cluster?.status.recoveryID).toBe('one');
+    const note = 'the id one of spec.recovery counts as carried out: no database of shop-2 lacks a leader';
+    expect(run.events.filter((event) => event.startsWith('RecoveryDone'))).toEqual([`RecoveryDone: ${note}`]);
+    for (const pod of ['shop-0', 'shop-1']) run.kube.loseNode(nodeOf(run, pod));
+    await run.until(() => run.condition('QuorumHealthy')?.status === 'False', STEPS);
+    expect(run.condition('QuorumHealthy')?.message).toMatch(/; spec.recovery.id is one, which was carried out: /);
+  });
 });
 
 describe('recovery of the catalog', () => {
   const RECOVERY = { id: 'one', survivor: 'shop-2', acknowledgeDataLoss: true };
 
   /** Two of three nodes are lost with their volumes. */
-  async function withoutCatalog(): Promise<Run> {
-    const run = await installed();
+  async function withoutCatalog(seed = 1): Promise<Run> {
+    const run = await installed({}, seed);
     for (const pod of ['shop-0', 'shop-1']) run.kube.loseNode(nodeOf(run, pod));
     for (const node of ['node-8', 'node-9']) run.kube.setNode(node, true);
     await run.until(() => false, 150);
@@ -197,6 +208,22 @@ describe('recovery of the catalog', () => {
     return run;
   }
 
+  it('leaves volumes of one cluster when it is deleted at any moment (KC12)', async () => {
+    for (let steps = 10; steps < 70; steps += 4) {
+      const run = await withoutCatalog(steps);
+      run.edit({ recovery: RECOVERY });
+      run.edit({ 'recovery.acceptLoss': run.cairn.codeOf(3) });
+      await run.until(() => false, steps);
+      run.kube.endCluster();
+      await run.until(() => run.cluster === undefined && run.kube.list('pods').length === 0, STEPS);
+      expect([steps, run.cluster, podsOf(run), run.safety.violations]).toEqual([steps, undefined, [], []]);
+      const nodes = run.kube
+        .list('persistentvolumeclaims')
+        .map(({ metadata }) => run.kube.volumes.get(metadata.uid)?.node);
+      expect(nodes.filter((id) => id !== undefined && !run.cairn.isMember(id))).toEqual([]);
+    }
+  });
+
   async function shown(run: Run): Promise<void> {
     run.edit({ recovery: RECOVERY });
     const isShown = await run.until(() => run.condition('Progressing')?.reason === 'LossNotAccepted', STEPS);
@@ -204,17 +231,20 @@ describe('recovery of the catalog', () => {
     expect(run.condition('Progressing')?.message).toContain(`acceptLoss to "${run.cairn.codeOf(3)}"`);
   }
 
-  it('stops all nodes, shows the loss, and continues with one node when it is accepted (KC12)', async () => {
-    const run = await withoutCatalog();
-    const kept = run.kube.get('persistentvolumeclaims', 'data-shop-2')?.metadata.uid;
-    await shown(run);
-    await converged(run, { 'recovery.acceptLoss': run.cairn.codeOf(3) });
-    expect(membersOf(run)).toEqual(expect.arrayContaining(['3 shop-2 active']));
-    expect(membersOf(run)).toHaveLength(3);
-    expect(run.kube.get('persistentvolumeclaims', 'data-shop-2')?.metadata.uid).toBe(kept);
-    expect(run.cluster?.status).toMatchObject({ recoveryID: 'one', clusterID: 'cluster-1' });
-    expect(run.kube.get('pods', 'shop-recovery')).toBeUndefined();
-  });
+  it.each([1, 2, 3])(
+    'stops all nodes, shows the loss, and continues with one node, in the run %i (KC12)',
+    async (seed) => {
+      const run = await withoutCatalog(seed);
+      const kept = run.kube.get('persistentvolumeclaims', 'data-shop-2')?.metadata.uid;
+      await shown(run);
+      await converged(run, { 'recovery.acceptLoss': run.cairn.codeOf(3) });
+      expect(membersOf(run)).toEqual(expect.arrayContaining(['3 shop-2 active']));
+      expect(membersOf(run)).toHaveLength(3);
+      expect(run.kube.get('persistentvolumeclaims', 'data-shop-2')?.metadata.uid).toBe(kept);
+      expect(run.cluster?.status).toMatchObject({ recoveryID: 'one', clusterID: 'cluster-1' });
+      expect(run.kube.get('pods', 'shop-recovery')).toBeUndefined();
+    },
+  );
 
   it('starts the nodes as they were when spec.recovery is removed (KC12)', async () => {
     const run = await withoutCatalog();
@@ -298,5 +328,17 @@ describe('deletion', () => {
     await run.until(() => run.cluster === undefined, STEPS);
     expect(run.cluster).toBeUndefined();
     expect(run.kube.list('persistentvolumeclaims')).toHaveLength(count);
+  });
+
+  it('ends all pods, and keeps the volumes, at any moment of the growth of its volumes (KC13)', async () => {
+    for (let steps = 0; steps < 20; steps += 1) {
+      const run = await installed({}, steps);
+      run.edit({ 'storage.size': '30Gi' });
+      await run.until(() => false, steps);
+      run.kube.endCluster();
+      await run.until(() => run.cluster === undefined && podsOf(run).length === 0, STEPS);
+      expect([steps, run.cluster, podsOf(run), run.safety.violations]).toEqual([steps, undefined, [], []]);
+      expect(run.kube.list('persistentvolumeclaims')).toHaveLength(3);
+    }
   });
 });

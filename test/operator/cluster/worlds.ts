@@ -59,12 +59,15 @@ export const applied: Change = (world) => ({ ...world, isApplied: () => true });
 export const unapplied: Change[] = [withFields({ set: null }), (world) => ({ ...world, isApplied: () => false })];
 export const released: Change = withClaim('shop-2', { labels: { 'cairn.dev/released': '3' } });
 export const recovered: Change = withSpec({ recovery: { id: 'one', survivor: 'shop-0', acknowledgeDataLoss: true } });
+export const held: Change = withFields({ cluster: { metadata: { finalizers: ['cairn.dev/volumes'] } } });
 export const deleted: Change = withFields({
   cluster: {
     metadata: { deletionTimestamp: AGO, finalizers: ['cairn.dev/volumes', 'example.com/audit'] },
     spec: { reclaimPolicy: 'Delete' },
   },
 });
+export const retained: Change = withSpec({ reclaimPolicy: 'Retain' });
+
 /** An action with the pods that it expects to be ready or not, and the Kubernetes node that must be lost. */
 function shown(action: ReturnType<typeof plan>[number]): string {
   if (!('object' in action) || action.kind === 'apply') return textOf(action);

@@ -51,6 +51,7 @@ it('is found by the operator, and by no Service, budget or StatefulSet', () => {
   expect(labels).toMatchObject(others);
   expect(labels['app.kubernetes.io/component']).not.toBe(component);
   expect(namesOf(clusterOf()).recovery).toBe('shop-recovery');
+  expect(podOf({}).spec).not.toHaveProperty('topologySpreadConstraints');
 });
 
 it('has what an overlay says about the pods, and none of its further containers', () => {

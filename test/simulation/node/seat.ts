@@ -109,9 +109,7 @@ export class Seat {
   /** The cluster ports of the core. */
   async open(
     identity: NodeIdentity,
-  ): Promise<
-    Pick<CorePorts, 'node' | 'founders' | 'placement' | 'levels' | 'upkeep' | 'wanted' | 'peers' | 'machines'>
-  > {
+  ): Promise<Pick<CorePorts, 'node' | 'founders' | 'placement' | 'levels' | 'upkeep' | 'peers' | 'machines'>> {
     const { name, thread, random, exchange, copies, replaceAfterMs, overhear, release } = this.#parts;
     const { watch, durability, disk, onUnknownLevel } = this.#parts;
     const { node } = identity;
@@ -142,7 +140,6 @@ export class Seat {
       founders: FOUNDERS,
       placement: spreadOver(copies, node),
       upkeep: { copies, replaceAfterMs },
-      wanted: () => undefined,
       peers: watchedPeers(reach.mail, (message) => {
         watch.said(message);
         durability.said(message);

@@ -4,15 +4,8 @@
 // Every delivered frame must equal a sent one, bit for bit, or be refused. It must be for this process and arrive after
 // all frames that were sent before it (frame-ledger.ts). A connection must not be used after a bit flip in its greeting
 // or the answer to it.
-import {
-  type JoinReply,
-  type JoinRequest,
-  type Lane,
-  type NodeId,
-  nativeCrc32,
-  type OpenPeerLinks,
-  type Peer,
-} from '#cluster';
+import { type NodeId } from '#base';
+import { type JoinReply, type JoinRequest, type Lane, nativeCrc32, type OpenPeerLinks, type Peer } from '#cluster';
 import { LaneLinks } from '../../../src/transport/peer/lane-links.ts';
 import { PEER_LIMITS } from '../../../src/transport/peer/limits.ts';
 import type { Isolate } from '../engine/isolate.ts';

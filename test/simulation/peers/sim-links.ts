@@ -1,6 +1,7 @@
 // The links of one simulated process, behind the port of the real ones (src/cluster/peer/links.ts): connections that
 // are opened, break and are opened again, with bounded lanes, and join requests.
-import type { JoinReply, JoinRequest, Lane, NodeId, OpenPeerLinks, Peer, PeerLinksOptions } from '#cluster';
+import { type NodeId } from '#base';
+import type { JoinReply, JoinRequest, Lane, OpenPeerLinks, Peer, PeerLinksOptions } from '#cluster';
 import type { Isolate } from '../engine/isolate.ts';
 import type { Letter, PeerExchange, Station } from './exchange.ts';
 

@@ -6,7 +6,7 @@ import { membershipOf } from '#raft';
 /** A cluster of these nodes: each has the catalog and every database. */
 export function clusterOf(nodes: readonly NodeId[], node: NodeId): ClusterPorts {
   const replicas = nodes.map((each) => replicaOf(each));
-  return { node, founders: membershipOf(replicas), placement: { replicas: () => replicas }, wanted: () => undefined };
+  return { node, founders: membershipOf(replicas), placement: { replicas: () => replicas } };
 }
 
 export const unobservedSnapshots: SnapshotObserver = {

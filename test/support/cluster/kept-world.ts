@@ -23,7 +23,6 @@ export async function keptWorld(count: number, options: ReplicaWorldOptions = {}
     founders: membershipOf([replicaOf(FIRST)]),
     placement: spreadOver(3, node),
     upkeep: { copies: 3, replaceAfterMs: REPLACE_AFTER_MS },
-    wanted: () => undefined,
   });
   const limits = { trashDelayMs: 500, ...options.limits };
   const world = await ReplicaWorld.started(count, { cluster, ...options, limits });

@@ -4,7 +4,7 @@ import type { Machines } from '#cluster';
 import { DatabaseReader, eventsOf } from '#database';
 import type { KvReader } from '#kv';
 import { type Constraint, DATA_KIND, encodeEvent, encodeTransactPayload, NO_OPTIONS, ORIGIN, readEvent } from '#model';
-import { databaseMachines } from '../../../src/cluster/apply/database-machines.ts';
+import { databaseMachines } from '../../../src/cluster/database-machines.ts';
 import { nativeSha256 } from '../../../src/cluster/native.ts';
 import { sharedContent } from '../database-rows.ts';
 

@@ -2,7 +2,7 @@
 // format, and writes that format only at that level. The release after it does not know this one's levels.
 import { LEVEL_FIRST, LEVELS, type LevelRange } from '#base';
 import type { Machine } from '#cluster';
-import { databaseMachines } from '../../../src/cluster/apply/database-machines.ts';
+import { databaseMachines } from '../../../src/cluster/database-machines.ts';
 import { databaseKit } from './machine-kit.ts';
 import type { Release } from './replica-world.ts';
 

@@ -1,10 +1,10 @@
 // Two nodes of one cluster with their frame codecs, whose sessions are deterministic.
-import { type Random, replicaOf, toGroupId } from '#base';
+import { type Random, replicaOf, toGroupId, toNodeId } from '#base';
 import { nativeCrc32 } from '#cluster';
 import type { Message } from '#raft';
 import type { Envelope } from '../../../src/cluster/peer/envelope.ts';
 import { type IncomingFrame, PeerCodec } from '../../../src/cluster/peer/peer-codec.ts';
-import { type NodePlace, toNodeId, toStoreId } from '../../../src/cluster/peer/place.ts';
+import { type NodePlace, toStoreId } from '../../../src/cluster/peer/place.ts';
 
 export const CLUSTER = '0199a5c8-3c1e-7a2b-9f00-0123456789ab';
 export const NORTH: NodePlace = { node: toNodeId(1), store: toStoreId('0199a5c8-3c1e-7a2b-9f00-000000000001') };

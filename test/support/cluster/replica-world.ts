@@ -13,7 +13,7 @@ import {
   nativeCrc32,
   type TransactOutcome,
 } from '#cluster';
-import type { Input, Step, Target } from '#raft';
+import type { Input, Step } from '#raft';
 import type { DiskLevel } from '#storage';
 import type { LostCampaign } from '../../../src/cluster/group/campaigns.ts';
 import type { Commands, CoreLink, HistoryNote, Report } from '../../../src/cluster/link.ts';
@@ -122,7 +122,6 @@ export class ReplicaWorld {
   nowMs = 1_000_000;
   readonly #options: ReplicaWorldOptions;
   readonly #members: ReadonlyMap<NodeId, WorldNode>;
-  readonly #wanted = new Map<GroupId, Target>();
   #due: Due[] = [];
   #tickMs = 0;
 
@@ -157,15 +156,7 @@ export class ReplicaWorld {
   /** Ports of the core of a node, with its limits. */
   portsOf(node: NodeId): ClusterPorts & Pick<CorePorts, 'limits'> {
     const { cluster = clusterOf, limits } = this.#options;
-    const ports = cluster(this.nodes, node);
-    const wanted = (group: GroupId): Target | undefined => this.#wanted.get(group) ?? ports.wanted(group);
-    return { ...ports, wanted, limits: { ...LIMITS, ...limits } };
-  }
-
-  /** Sets the membership that the current or a future leader of the group should establish. */
-  want(group: GroupId, target: Target): void {
-    this.#wanted.set(group, target);
-    for (const member of this.up) member.core.reviewMembership(group);
+    return { ...cluster(this.nodes, node), limits: { ...LIMITS, ...limits } };
   }
 
   /** The leader of the group; undefined when several nodes consider themselves leader, or none. */

@@ -18,7 +18,7 @@ import type { Machine, NodeIdentity } from '#cluster';
 import { type Binding, encodeCatalogEntry } from '#database';
 import { type Membership, membershipOf } from '#raft';
 import { type LevelStore, openLevelStore, RecordWriter, Wal } from '#storage';
-import { databaseMachines } from '../../../src/cluster/apply/database-machines.ts';
+import { databaseMachines } from '../../../src/cluster/database-machines.ts';
 import {
   IDENTITY_KEY,
   trashKey,

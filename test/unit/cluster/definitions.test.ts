@@ -12,7 +12,7 @@ import {
   ORIGIN,
   toVersionNumber,
 } from '#model';
-import { databaseMachines } from '../../../src/cluster/apply/database-machines.ts';
+import { databaseMachines } from '../../../src/cluster/database-machines.ts';
 import { register, shopOnThree } from '../../support/cluster/kept-world.ts';
 import { databaseKit } from '../../support/cluster/machine-kit.ts';
 import { reasonOf } from '../../support/cluster/outcomes.ts';

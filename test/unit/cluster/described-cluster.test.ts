@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { type NodeId, toDatabaseId, toGroupId, toLogIndex, toNodeId } from '#base';
 import type { AdminReply, AskAdmin, ClusterDescription } from '#cluster';
-import { administration } from '../../../src/cluster/peer/administration.ts';
+import { administration } from '../../../src/cluster/admin/administration.ts';
 
 const CLUSTER_ID = '0199a5c8-3c1e-7a2b-9f00-0123456789ab';
 

@@ -1,13 +1,13 @@
 // Goal: docs/formats/peer-frames.md has the bytes that the code writes, invalid frames are rejected with their reason,
 // and limits hold. Method: the digits of the page, tables of invalid frames, sequences of two codecs.
 import { describe, expect, it } from 'vitest';
-import { concatBytes, type ReplicaId, replicaOf, toHex, toLogIndex, toReplicaId, toTerm } from '#base';
+import { concatBytes, type ReplicaId, replicaOf, toHex, toLogIndex, toNodeId, toReplicaId, toTerm } from '#base';
 import { nativeCrc32 } from '#cluster';
 import { type Entry, type Message, membershipOf } from '#raft';
 import type { Envelope } from '../../../src/cluster/peer/envelope.ts';
 import { FRAME_BYTES_MAX, sealFrame } from '../../../src/cluster/peer/frame.ts';
 import type { PeerCodec } from '../../../src/cluster/peer/peer-codec.ts';
-import { type NodePlace, toNodeId } from '../../../src/cluster/peer/place.ts';
+import type { NodePlace } from '../../../src/cluster/peer/place.ts';
 import { TABLE_ROWS_MAX } from '../../../src/cluster/peer/refrain.ts';
 import { CLUSTER, codecOf, messagesIn, NORTH, reply, SOUTH, say } from '../../support/cluster/peer-pair.ts';
 import { examplesOf } from '../../support/format-pages.ts';

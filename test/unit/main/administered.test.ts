@@ -3,8 +3,8 @@
 import { expect, it, test } from 'vitest';
 import { toNodeId } from '#base';
 import type { Administered, AdminReply, AdminRequest } from '#cluster';
-import { noting } from '../../../src/cluster/peer/administered.ts';
-import { recordOf } from '../../../src/main/administered.ts';
+import { noting } from '../../../src/cluster/admin/administered.ts';
+import { recordOf } from '../../../src/main/audit-trail.ts';
 
 const NODE = toNodeId(3);
 const OPERATOR = { address: '10.0.0.1:4711' };

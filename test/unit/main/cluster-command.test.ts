@@ -3,9 +3,10 @@
 import { describe, expect, it } from 'vitest';
 import { DatabaseError, LEVELS, toDatabaseId, toGroupId, toLogIndex, toNodeId, toRevision } from '#base';
 import type { AdminReply, AdminRequest, AskAdmin, ClusterDescription, NodeState } from '#cluster';
-import type { ClientFiles, Environment } from '../../../src/main/cluster-arguments.ts';
+import type { ClientFiles } from '../../../src/main/cluster-arguments.ts';
 import { clusterCommand } from '../../../src/main/cluster-command.ts';
 import type { PeerTlsFiles } from '../../../src/main/peer-tls.ts';
+import type { Environment } from '../../../src/main/peer-tls-options.ts';
 
 function nodeOf(node: number, state: NodeState = 'active', copies = 1): ClusterDescription['nodes'][number] {
   return {

@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import { expect, it, onTestFinished } from 'vitest';
 import { silentLogger } from '#observability';
 import { HeldPorts } from '../../../src/main/held-ports.ts';
-import { listenOptions } from '../../../src/transport/held-port.ts';
+import { listenOptions } from '../../../src/transport/server-options.ts';
 import { TestClient } from '../../support/grpc-client.ts';
 
 const ADDRESS = { host: '127.0.0.1', port: 0 };

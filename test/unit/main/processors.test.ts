@@ -3,8 +3,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
+import { widenThreadPool } from '../../../src/main/node-pools.ts';
 import { usableProcessors } from '../../../src/main/processors.ts';
-import { widenThreadPool } from '../../../src/main/thread-pool.ts';
 import { testDir } from '../../support/test-scope.ts';
 
 function groups(files: Readonly<Record<string, string>>): string {

@@ -143,6 +143,9 @@ cairn recover: nothing was changed. ${how}
     expect(await run([`--data-dir=${directory}`], { answers })).toEqual({ code: 1, out: '', err });
     const strangers = { '127.0.0.1:50052': other };
     expect((await run([`--data-dir=${directory}`], { answers: strangers })).out).toContain('nothing was changed');
+    // These nodes answer without TLS only.
+    const environment = { CAIRN_PEER_SECRET_FILE: '/etc/cairn/peer/peer-secret' };
+    expect((await run([`--data-dir=${directory}`], { answers, environment })).out).toContain('nothing was changed');
   });
 
   it('is refused on a store that was never taken into a cluster, or has nothing of its catalog', async () => {

@@ -1,34 +1,8 @@
-/** Rules for the owned objects: they are as the spec says, and end with the cluster. */
-import { CAIRN_CLUSTER } from '../../api/index.ts';
-import { type Action, wait } from '../actions.ts';
-import { CLAIM, FINALIZER, isTerminating, POD, STATEFUL_SET } from '../kinds.ts';
+/** Rules for the owned objects: they are as the spec says. */
+import type { Action } from '../actions.ts';
+import { isTerminating } from '../kinds.ts';
 import { wantedOf } from '../wanted.ts';
 import type { WantedObject, World } from '../world.ts';
-
-/** A cluster that is being deleted: its volumes are deleted after its pods, or kept. */
-export function deletion(world: World): readonly Action[] | undefined {
-  const { cluster, set, pods, recoveryPod, claims } = world;
-  if (cluster.metadata.deletionTimestamp === undefined) return undefined;
-  const going = wait('Deleting', 'the cluster is being deleted');
-  if (!hasFinalizer(world)) return going;
-  if (cluster.spec.reclaimPolicy === 'Retain') return [finalizers(world, false)];
-  const why = 'the CairnCluster is deleted';
-  if (set !== undefined && !isTerminating(set)) return [{ kind: 'delete', of: STATEFUL_SET, object: set, why }];
-  if (set !== undefined) return going;
-  // Pods have no owner when the StatefulSet was deleted under them.
-  const pod = [...pods, recoveryPod].find((each) => each !== undefined && !isTerminating(each));
-  if (pod !== undefined) return [{ kind: 'delete', of: POD, object: pod, why }];
-  if (pods.length > 0) return going;
-  const claim = claims.find((each) => !isTerminating(each));
-  if (claim !== undefined) return [{ kind: 'delete', of: CLAIM, object: claim, why }];
-  return claims.length > 0 ? going : [finalizers(world, false)];
-}
-
-/** Only a cluster whose volumes are to be deleted with it has a finalizer. */
-export function finalizer(world: World): readonly Action[] | undefined {
-  const isWanted = world.cluster.spec.reclaimPolicy === 'Delete';
-  return hasFinalizer(world) === isWanted ? undefined : [finalizers(world, isWanted)];
-}
 
 /** Applies the objects that differ, in the order in which pods need them. */
 export function install(world: World): readonly Action[] | undefined {
@@ -55,15 +29,4 @@ export function unwanted(world: World): readonly Action[] | undefined {
 
 function keyOf({ kind, metadata }: Pick<WantedObject, 'kind' | 'metadata'>): string {
   return `${kind}/${metadata.name}`;
-}
-
-function hasFinalizer({ cluster }: World): boolean {
-  return cluster.metadata.finalizers?.includes(FINALIZER) ?? false;
-}
-
-function finalizers({ cluster }: World, isWanted: boolean): Action {
-  const { finalizers: found = [], resourceVersion } = cluster.metadata;
-  const others = found.filter((each) => each !== FINALIZER);
-  const body = { metadata: { finalizers: isWanted ? [...others, FINALIZER] : others, resourceVersion } };
-  return { kind: 'patch', of: CAIRN_CLUSTER, object: cluster, body };
 }

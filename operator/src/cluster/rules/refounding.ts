@@ -5,21 +5,24 @@
  * ```
  *   all nodes stopped ──> cairn recover shows the loss ──> acceptLoss ──> cairn recover founds ──> other claims deleted
  *           │                        │                                                                     │
- *           └────────────────────────┴── spec.recovery removed: nothing has changed ──> nodes started <────┘
+ *           └────────────────────────┴── spec.recovery removed: nothing has changed                 survivor started
+ *                                                                           │                              │
+ *                                                                           └──────> nodes started <───────┘
  * ```
- * The CairnCluster has the stage in an annotation, and the pod that runs the command has its arguments in one. So any
- * operator continues what another one began.
+ * All of it is in Kubernetes (../refounded.ts), so any operator continues what another one began.
  */
 import { CAIRN_CLUSTER, type CairnCluster } from '../../api/index.ts';
-import { parseJson } from '../../kube/index.ts';
+import type { ClusterNode } from '../../client/index.ts';
 import type { RecoveryRun } from '../../objects/index.ts';
 import { type Action, expectedOf, metadataPatch, wait } from '../actions.ts';
 import { CLAIM, isReady, isTerminating, POD, type Pod, RECOVERY_ANNOTATION, STOPPED, sinceMs } from '../kinds.ts';
+import { DATA, endOf, firstPodOf, lostClaims, runIn } from '../refounded.ts';
 import { wantedOf } from '../wanted.ts';
-import { causeOf, isReleased, isStopped, membersOf, nodesOf, type World } from '../world.ts';
+import { causeOf, isReleased, isStopped, nodesOf, type World } from '../world.ts';
 import { changesOf } from './objects.ts';
 
-const DATA = 'data-';
+/** Exit codes of the command when it has changed nothing. */
+const REFUSED: ReadonlySet<number | undefined> = new Set([1, 2]);
 const CODE = /--accept-loss (?<code>[0-9a-f]{8})\b/;
 
 /** Stops all nodes when the voters that may come back are no majority. */
@@ -38,9 +41,10 @@ export function waitToStop(world: World): readonly Action[] | undefined {
   const survivor = nodesOf(world).findLast(({ name }) => name === run.survivor);
   if (survivor?.answers !== true) return wait('RecoveryWaits', `the node of pod ${run.survivor} does not answer`);
   const voters = nodesOf(world).filter(({ role }) => role === 'voter');
-  const able = voters.filter(({ id, answers }) => answers || mayReturn(id, world));
+  const able = voters.filter((voter) => voter.answers || mayReturn(voter, world));
   if (voters.length > 0 && 2 * able.length <= voters.length) {
-    const expects = expectedOf(membersOf(world).filter(({ node }) => node?.id !== survivor.id));
+    const named = world.pods.map((pod) => ({ name: pod.metadata.name, pod }));
+    const expects = expectedOf(named.filter(({ name }) => name !== survivor.name));
     return [{ ...stageOf(cluster, STOPPED), expects }];
   }
   const names = able.filter(({ id }) => id !== survivor.id).map(({ id, name }) => `${id} (${name})`);
@@ -58,14 +62,18 @@ export function refound(world: World): readonly Action[] | undefined {
   const sets = wantedOf(world).objects.filter(({ kind }) => kind === 'StatefulSet');
   const changes = changesOf(sets, world);
   if (changes.length > 0) return changes;
-  const [pod] = pods;
+  const first = firstPodOf(world);
+  const pod = pods.find(({ metadata }) => metadata.name !== first);
   if (pod !== undefined && (run !== undefined || wanted !== undefined)) {
     const { nodeName } = pod.spec ?? {};
     const remedy =
       nodeName === undefined ? '' : `; if its Kubernetes node ${nodeName} is lost for good, delete that node`;
     return wait('Recovering', `pod ${pod.metadata.name} has not ended yet${remedy}`);
   }
-  return run === undefined ? decide(wanted, world) : finish(run, world);
+  if (run === undefined) return decide(wanted, world);
+  if (first === undefined) return finish(run, world);
+  const isPlaced = pods.some(({ spec }) => spec?.nodeName !== undefined);
+  return isPlaced ? [stageOf(cluster, null)] : wait('Recovering', `pod ${first} starts before the others`);
 }
 
 /** Runs the command as spec.recovery says now, unless it has succeeded. */
@@ -75,14 +83,17 @@ function decide(wanted: RecoveryRun | undefined, world: World): readonly Action[
   const end = endOf(pod);
   // Only a run that accepts the loss succeeds. The data has changed then, so spec.recovery is not asked any more.
   if (run !== undefined && end?.exitCode === 0) return [stageOf(cluster, JSON.stringify(run))];
-  if (pod !== undefined && JSON.stringify(run) !== JSON.stringify(wanted))
+  // It may have changed the data until it is known that it has refused, so it is not given up.
+  const isOpen = run?.acceptLoss !== undefined && !REFUSED.has(end?.exitCode);
+  if (pod !== undefined && !isOpen && JSON.stringify(run) !== JSON.stringify(wanted))
     return removal(pod, 'spec.recovery has changed');
-  if (wanted === undefined) return [stageOf(cluster, null)];
-  const fault = claimFault(wanted, world);
+  const due = isOpen ? run : wanted;
+  if (due === undefined) return [stageOf(cluster, null)];
+  const fault = claimFault(due, world);
   if (fault !== undefined) return fault;
   if (pod === undefined) {
-    const rendered = world.renderRecovery(wanted);
-    const annotations = { ...rendered.metadata.annotations, [RECOVERY_ANNOTATION]: JSON.stringify(wanted) };
+    const rendered = world.renderRecovery(due);
+    const annotations = { ...rendered.metadata.annotations, [RECOVERY_ANNOTATION]: JSON.stringify(due) };
     const object = { ...rendered, metadata: { ...rendered.metadata, annotations } };
     const names = claims.map(({ metadata: { name } }) => name.slice(DATA.length));
     const expects = names.map((name) => ({ name, uid: undefined, isReady: false }));
@@ -92,23 +103,19 @@ function decide(wanted: RecoveryRun | undefined, world: World): readonly Action[
   if (end === undefined) return wait('Recovering', `cairn recover runs in the pod ${name}${causeOf(pod)}`);
   const code = CODE.exec(end.message)?.groups?.['code'];
   if (code === undefined) return wait('RecoveryRefused', `${end.message}. Delete the pod ${name} to try again`);
-  const shown = `kubectl logs ${name} shows the data of ${wanted.survivor} and what is lost`;
+  const shown = `kubectl logs ${name} shows the data of ${due.survivor} and what is lost`;
   return wait('LossNotAccepted', `${shown}; to continue with it, set spec.recovery.acceptLoss to "${code}"`);
 }
 
 /** The node is the only one of a new cluster. The others join it with empty volumes. */
-function finish({ id, survivor }: RecoveryRun, world: World): readonly Action[] {
-  const { cluster, claims, recoveryPod: pod } = world;
-  const fault = claimFault({ id, survivor }, world);
+function finish(run: RecoveryRun, world: World): readonly Action[] {
+  const fault = claimFault(run, world);
   if (fault !== undefined) return fault;
-  const others = claims.filter((claim) => claim.metadata.name !== `${DATA}${survivor}` && !isReleased(claim));
-  const next = others.find((claim) => !isTerminating(claim));
-  const why = `the cluster continues with the data of ${survivor}`;
+  const next = lostClaims(world).find((claim) => !isTerminating(claim));
+  const why = `the cluster continues with the data of ${run.survivor}`;
   if (next !== undefined) return [{ kind: 'delete', of: CLAIM, object: next, why }];
-  if (pod !== undefined) return removal(pod, why);
-  // The id is in the status before the stage ends, so that it is never carried out again.
-  if (others.length > 0 || cluster.status?.recoveryID !== id) return wait('Recovering', why);
-  return [stageOf(cluster, null)];
+  // The id is in the status before nodes start, so that it is never carried out again.
+  return world.recoveryPod === undefined ? wait('Recovering', why) : removal(world.recoveryPod, why);
 }
 
 /** The run that spec.recovery asks for; undefined when it was carried out. */
@@ -117,16 +124,6 @@ function wantedRun({ spec, status }: CairnCluster): RecoveryRun | undefined {
   if (recovery === undefined || recovery.id === status?.recoveryID) return undefined;
   const { id, survivor, acceptLoss } = recovery;
   return { id, survivor, acceptLoss };
-}
-
-/** The id of a recovery that has changed the data of its survivor. */
-export function refoundedID({ metadata }: CairnCluster): string | undefined {
-  return runIn(metadata.annotations)?.id;
-}
-
-function runIn(annotations: Readonly<Record<string, string>> | undefined): RecoveryRun | undefined {
-  const text = annotations?.[RECOVERY_ANNOTATION];
-  return text === undefined || text === STOPPED ? undefined : parseJson<RecoveryRun>(text);
 }
 
 function stageOf(cluster: CairnCluster, stage: string | null): ReturnType<typeof metadataPatch> {
@@ -147,23 +144,12 @@ function claimFault({ survivor }: RecoveryRun, { claims }: World): readonly Acti
 }
 
 /** Returns whether a voter that does not answer may do so again: its pod was ready within repair.afterSeconds. */
-function mayReturn(id: number, world: World): boolean {
-  const { nowMs, cluster } = world;
-  const member = membersOf(world).find(({ node }) => node?.id === id);
+function mayReturn({ id, name }: ClusterNode, { nowMs, cluster, pods, description }: World): boolean {
   // Another node has replaced it.
-  if (member === undefined) return false;
-  const { pod } = member;
+  if (description?.nodes.some((other) => other.name === name && other.id > id) === true) return false;
+  // The StatefulSet may be gone at the moment, or have too few pods.
+  const pod = pods.find(({ metadata }) => metadata.name === name);
   if (pod === undefined || isReady(pod)) return true;
   const sinceUnreadyMs = sinceMs(pod, 'Ready') ?? Date.parse(pod.metadata.creationTimestamp ?? '');
   return !(nowMs - sinceUnreadyMs >= cluster.spec.repair.afterSeconds * 1000);
-}
-
-/** The end of the command, with its last line. */
-function endOf(pod: Pod | undefined): { readonly exitCode: number; readonly message: string } | undefined {
-  const { phase, message, containerStatuses = [] } = pod?.status ?? {};
-  const [end] = containerStatuses.flatMap(({ state }) => state?.terminated ?? []);
-  if (end === undefined)
-    return phase === 'Failed' ? { exitCode: -1, message: message ?? 'the pod has failed' } : undefined;
-  const lines = end.message?.trimEnd().split('\n') ?? [];
-  return { exitCode: end.exitCode, message: lines.at(-1) ?? `cairn recover ended with ${end.exitCode}` };
 }

@@ -9,7 +9,7 @@
  * The mark is an annotation of the pod with the time, so any operator continues or undoes what another one began.
  */
 import { type Action, expectedOf, metadataPatch, wait } from '../actions.ts';
-import { DRAIN_ANNOTATION, isReady, isTerminating, POD, type Pod } from '../kinds.ts';
+import { containerOf, DRAIN_ANNOTATION, isReady, isTerminating, POD, type Pod } from '../kinds.ts';
 import { wantedOf } from '../wanted.ts';
 import {
   ailmentAmong,
@@ -101,7 +101,7 @@ function isBroken({ pod, node }: Member, { description, cluster }: World): boole
   if (isReady(pod)) return false;
   if (description?.isConfirmed === true) return node?.answers !== true;
   // Without an answer only what has not started is known not to run.
-  const isRunning = pod?.status?.containerStatuses?.some(({ state }) => state?.running !== undefined) ?? false;
+  const isRunning = containerOf(pod)?.state?.running !== undefined;
   return !isRunning || cluster.status?.clusterID === undefined;
 }
 

@@ -2,11 +2,11 @@
  * Rules for the volumes. Claims grow first; then the StatefulSet, whose templates are immutable, is deleted under its
  * pods and applied again. They come after all others, so that storage which cannot grow stops nothing else.
  */
-import { isOwnedBy } from '../../kube/index.ts';
+import { hasFinalizer } from '../../reconcile/index.ts';
 import type { Action } from '../actions.ts';
-import { bytesOf, CLAIM, GROWN_ANNOTATION, isTerminating, STATEFUL_SET } from '../kinds.ts';
+import { bytesOf, CLAIM, containerOf, FINALIZER, GROWN_ANNOTATION, isTerminating, STATEFUL_SET } from '../kinds.ts';
 import { storageSize, wantedOf } from '../wanted.ts';
-import { isReleased, type Member, memberOf, membersOf, replicasOf, type World } from '../world.ts';
+import { isOwnerOfPods, isReleased, type Member, memberOf, membersOf, replicasOf, type World } from '../world.ts';
 
 const GROWTH = 1.25;
 const GIB = 2 ** 30;
@@ -28,12 +28,11 @@ export function resize(world: World): readonly Action[] | undefined {
 
 /** KC13. */
 export function recreateSet(world: World): readonly Action[] | undefined {
-  const { set } = world;
-  if (set === undefined || isTerminating(set) || !wantedOf(world).hasOtherTemplates) return undefined;
+  const { cluster, set } = world;
+  if (set === undefined || !wantedOf(world).hasOtherTemplates || !hasFinalizer(cluster, FINALIZER)) return undefined;
   // The number of pods that are wanted follows from the claims while there is no StatefulSet.
   if (memberOf(world, (replicasOf(world) ?? 0) - 1).claim === undefined) return undefined;
-  const isAdopted = ({ pod }: Member): boolean => pod === undefined || isTerminating(pod) || isOwnedBy(pod, set);
-  if (!membersOf(world).every(isAdopted)) return undefined;
+  if (!isOwnerOfPods(world)) return undefined;
   return [
     { kind: 'delete', of: STATEFUL_SET, object: set, why: 'its volume claim templates have changed', how: 'Orphan' },
   ];
@@ -48,8 +47,8 @@ export function fullMemberOf(world: World): Member | undefined {
 /** Whether a node could not start because its disk is full, and its volume was not enlarged for that. */
 function isStuck({ pod, claim, node }: Member): boolean {
   const grownMs = Date.parse(claim?.metadata.annotations?.[GROWN_ANNOTATION] ?? '') || -RETRIED_MS;
-  const ends = pod?.status?.containerStatuses?.map(({ lastState }) => lastState?.terminated) ?? [];
-  const hasEnded = ends.some((end) => end?.exitCode === DISK_FULL && Date.parse(end.finishedAt) > grownMs + RETRIED_MS);
+  const end = containerOf(pod)?.lastState?.terminated;
+  const hasEnded = end?.exitCode === DISK_FULL && Date.parse(end.finishedAt) > grownMs + RETRIED_MS;
   return hasEnded && node?.answers !== true;
 }
 

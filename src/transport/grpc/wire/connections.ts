@@ -3,12 +3,14 @@
  *
  * Every session is pinged. A ping without an answer in time destroys the session, which cancels its calls.
  */
-import { performServerHandshake, type ServerHttp2Session, type ServerOptions } from 'node:http2';
+import type { X509Certificate } from 'node:crypto';
+import { type Http2Session, performServerHandshake, type ServerHttp2Session, type ServerOptions } from 'node:http2';
 import { createServer, type Server, type Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
 import { ConnectionPlaces } from '../../connection-places.ts';
 import type { FrameFloods } from '../../frame-floods.ts';
-import { type HeldPort, listenOptions } from '../../held-port.ts';
 import { announceSettings, NO_HPACK_TABLE } from '../../opening.ts';
+import { type HeldPort, listenOptions } from '../../server-options.ts';
 import type { WireParts } from './parts.ts';
 import { type ReadingTurns, readHandleOf } from './reading-turns.ts';
 import { ConnectionStreams } from './stream-limits.ts';
@@ -175,4 +177,21 @@ export class Connections {
       clearTimeout(late);
     });
   }
+}
+
+const certificates = new WeakMap<Http2Session, X509Certificate | 'none'>();
+
+/**
+ * The certificate that the client of a connection presented: the same object for all of its calls. Undefined: it
+ * presented none, or there is no TLS.
+ */
+export function certificateOf(session: Http2Session | undefined): X509Certificate | undefined {
+  if (session === undefined || session.destroyed) return undefined;
+  const found = certificates.get(session) ?? readCertificate(session) ?? 'none';
+  certificates.set(session, found);
+  return found === 'none' ? undefined : found;
+}
+
+function readCertificate({ socket }: Http2Session): X509Certificate | undefined {
+  return socket instanceof TLSSocket ? socket.getPeerX509Certificate() : undefined;
 }

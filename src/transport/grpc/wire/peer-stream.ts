@@ -15,7 +15,7 @@ import type { Address } from '#base';
 import type { RequestBytes } from '../../frame-floods.ts';
 import { GatheredBytes } from '../../gathered-bytes.ts';
 import type { Hold } from '../../memory-budget.ts';
-import { certificateOf } from './client-certificate.ts';
+import { certificateOf } from './connections.ts';
 import { type FrameFault, type Packing, timeoutMs } from './frame-faults.ts';
 import { FrameWalk } from './frame-walk.ts';
 import { FRAME_HEADER_BYTES } from './framing.ts';
@@ -216,7 +216,7 @@ export class PeerStream implements Opening {
   }
 
   get certificate(): X509Certificate | undefined {
-    return certificateOf(this.stream);
+    return certificateOf(this.stream.session);
   }
 
   /** Sets the number of calls of its connection that may last; `raised`: the stream limit for them. */

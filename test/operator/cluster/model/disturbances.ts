@@ -1,7 +1,8 @@
 // Random edits of a CairnCluster and random faults. Lasting faults leave a quorum of the catalog; short ones may not.
 import type { Random } from '../../../model/generate/random.ts';
 import type { Reach } from './cairn.ts';
-import { gibOf, LEVELS, NAME } from './kube.ts';
+import { gibOf } from './items.ts';
+import { LEVELS, NAME } from './kube.ts';
 import type { Edit, Run } from './run.ts';
 
 const VERSIONS = Object.keys(LEVELS);

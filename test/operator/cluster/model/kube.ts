@@ -1,81 +1,12 @@
 // A naive model of Kubernetes: an API server, the StatefulSet controller, kubelets, volumes and Kubernetes nodes. One
 // step changes one thing, so that the operator runs between any two changes.
-import type { CairnClusterSpec } from '../../../../operator/src/api/index.ts';
 import type { Transport, TransportRequest, TransportResponse } from '../../../../operator/src/kube/index.ts';
 import type { Random } from '../../../model/generate/random.ts';
 import { recordRequest } from '../../../support/kube-api/requests.ts';
 import { merged } from '../../../support/kube-api/store.ts';
 import type { ManualRuntime } from '../../../support/manual-runtime.ts';
 import type { CairnModel, Volume } from './cairn.ts';
-
-interface Meta {
-  name: string;
-  namespace?: string;
-  uid: string;
-  resourceVersion: string;
-  generation: number;
-  creationTimestamp: string;
-  deletionTimestamp?: string;
-  labels: Record<string, string>;
-  annotations: Record<string, string>;
-  finalizers?: string[];
-  ownerReferences?: readonly { readonly uid: string }[];
-}
-
-interface StateOf {
-  readonly type: string;
-  readonly status: 'True' | 'False' | 'Unknown';
-  readonly lastTransitionTime: string;
-}
-
-/** Fields of the specs of all kinds. */
-interface Spec extends Omit<CairnClusterSpec, 'resources'> {
-  readonly template: { readonly metadata: Meta; readonly spec: Spec };
-  readonly volumeClaimTemplates: readonly Item[];
-  readonly resources: { readonly requests: { readonly storage: string } };
-  readonly nodeName?: string;
-  /** In the pod of a recovery. */
-  readonly survivor?: string;
-  readonly acceptLoss?: string;
-  readonly release: string;
-  readonly isBad: boolean;
-}
-
-interface Status {
-  readonly phase?: string;
-  readonly capacity?: { readonly storage: string };
-  readonly conditions?: readonly (StateOf & { readonly reason: string; readonly message: string })[];
-  readonly containerStatuses?: readonly {
-    readonly state?: {
-      readonly running?: object;
-      readonly terminated?: { readonly exitCode: number; readonly message: string };
-    };
-    readonly lastState?: { readonly terminated: { readonly exitCode: number; readonly finishedAt: string } };
-  }[];
-  readonly observedGeneration?: number;
-  readonly storageSize?: string;
-  readonly recoveryID?: string;
-}
-
-export interface Item {
-  kind: string;
-  metadata: Meta;
-  spec: Spec;
-  status: Status;
-  readonly data?: { readonly join: string };
-  /** Names in the ConfigMap at the start of the pod. */
-  readonly founders?: readonly string[];
-}
-
-/** The body of a request: an object to apply, a patch, or the options of a deletion. */
-export interface Sent {
-  readonly metadata?: Partial<Meta>;
-  readonly spec?: Spec;
-  readonly status?: Status;
-  readonly preconditions?: Partial<Meta>;
-  readonly propagationPolicy?: string;
-  readonly gracePeriodSeconds?: number;
-}
+import { gibOf, type Item, isOwnedBy, isTerminating, isWithin, type Sent, shrinks, sizeOf } from './items.ts';
 
 /** Releases and the feature levels that they know. */
 export const LEVELS: Readonly<Record<string, number>> = { '0.1.0': 1, '0.2.0': 2, '0.3.0': 2, '0.4.0': 3 };
@@ -208,7 +139,9 @@ export class KubeModel implements Transport {
   /** One step of one controller or kubelet. */
   step(): void {
     const pods = this.list('pods');
+    const isOver = this.get('cairnclusters', NAME) === undefined;
     const work = [
+      ...(isOver ? [() => this.#collectOwned()] : []),
       () => this.#runSet(),
       () => this.#resize(),
       ...pods.map((pod) => () => this.#runPod(pod)),
@@ -221,18 +154,23 @@ export class KubeModel implements Transport {
   #runSet(): void {
     const set = this.get('statefulsets', NAME);
     if (set === undefined) return;
-    // The garbage collector removes it from its pods.
-    if (set.metadata.finalizers?.includes(ORPHAN_FINALIZER) === true) return this.remove('statefulsets', NAME);
-    const orphan = this.list('pods').find((pod) => !isTerminating(pod) && !isOwnedBy(pod, set));
+    if (set.metadata.finalizers?.includes(ORPHAN_FINALIZER) === true) {
+      // The garbage collector removes it from its pods.
+      for (const pod of this.list('pods').filter((each) => isOwnedBy(each, set))) pod.metadata.ownerReferences = [];
+      return this.remove('statefulsets', NAME);
+    }
+    const pods = this.list('pods').filter(({ metadata }) => metadata.name !== RECOVERY);
+    const orphan = pods.find((pod) => !isTerminating(pod) && !isOwnedBy(pod, set));
     if (orphan !== undefined) {
       orphan.metadata.ownerReferences = [{ uid: set.metadata.uid }];
       this.put('pods', orphan);
       return;
     }
-    for (let ordinal = 0; ordinal < set.spec.replicas; ordinal += 1) {
+    const { replicas, ordinals: { start } = { start: 0 } } = set.spec;
+    for (let ordinal = start; ordinal < start + replicas; ordinal += 1) {
       if (this.get('pods', `${NAME}-${ordinal}`) === undefined) return this.#makePod(set, `${NAME}-${ordinal}`);
     }
-    const pod = this.list('pods').findLast(({ metadata }) => ordinalOf(metadata.name) >= set.spec.replicas);
+    const pod = pods.findLast(({ metadata }) => !isWithin(set.spec, metadata.name));
     if (pod !== undefined) this.#terminate(pod);
   }
 
@@ -275,7 +213,7 @@ export class KubeModel implements Transport {
     if (pod.spec.isBad) return;
     if (this.needsRoom && this.usageOf(name) >= 100) {
       const terminated = { exitCode: 74, finishedAt: this.#now() };
-      pod.status = { ...pod.status, containerStatuses: [{ state: {}, lastState: { terminated } }] };
+      pod.status = { ...pod.status, containerStatuses: [{ name: 'cairn', state: {}, lastState: { terminated } }] };
       this.put('pods', pod);
       return;
     }
@@ -311,21 +249,21 @@ export class KubeModel implements Transport {
       const [exitCode, message] = isOpen
         ? [1, 'cairn recover: it is open in another process']
         : this.cairn.refound(volume, acceptLoss);
-      pod.status = { ...pod.status, containerStatuses: [{ state: { terminated: { exitCode, message } } }] };
+      const state = { terminated: { exitCode, message } };
+      pod.status = { ...pod.status, containerStatuses: [{ name: 'cairn', state }] };
     }
     this.put('pods', pod);
   }
 
   #schedule(pod: Item, claim: Item | undefined): void {
     const up = this.list('nodes').filter(({ metadata }) => this.#isUp(metadata.name));
+    // No Kubernetes node has two pods of nodes.
     const claims = this.list('persistentvolumeclaims').filter(
-      ({ metadata }) => this.get('pods', metadata.name.replace('data-', '')) !== undefined,
+      (each) => each !== claim && this.get('pods', each.metadata.name.replace('data-', '')) !== undefined,
     );
     const taken = new Set(claims.map(({ metadata }) => metadata.annotations[SELECTED_NODE]));
     const bound = claim?.metadata.annotations[SELECTED_NODE];
-    const [node] = up.filter(({ metadata }) =>
-      bound === undefined ? !taken.has(metadata.name) : metadata.name === bound,
-    );
+    const [node] = up.filter(({ metadata: { name } }) => !taken.has(name) && (bound === undefined || name === bound));
     if (claim === undefined || claim.metadata.deletionTimestamp !== undefined || node === undefined) {
       this.#setCondition(pod, 'PodScheduled', 'False');
       return;
@@ -346,6 +284,12 @@ export class KubeModel implements Transport {
     else if (!this.#isUp(nodeName) && this.#sinceMs(node) > NODE_LOST_MS) this.#terminate(pod);
   }
 
+  /** The garbage collector after the end of the CairnCluster: pods without an owner stay. */
+  #collectOwned(): void {
+    if (this.get('statefulsets', NAME) !== undefined) return this.remove('statefulsets', NAME);
+    for (const pod of this.list('pods')) if (pod.metadata.ownerReferences?.length !== 0) this.#terminate(pod);
+  }
+
   #resize(): void {
     const claim = this.list('persistentvolumeclaims').find(
       (each) => each.status.phase === 'Bound' && each.status.capacity?.storage !== sizeOf(each),
@@ -362,7 +306,8 @@ export class KubeModel implements Transport {
     const isRunning = isUp && this.cairn.processes.has(name);
     // A silent kubelet does not change its last report.
     const state = isRunning ? { running: {} } : {};
-    if (isUp) pod.status = { ...pod.status, containerStatuses: [{ ...pod.status.containerStatuses?.[0], state }] };
+    const [before] = pod.status.containerStatuses ?? [];
+    if (isUp) pod.status = { ...pod.status, containerStatuses: [{ ...before, name: 'cairn', state }] };
     const isReady = isRunning && this.cairn.isReady(name) && pod.metadata.deletionTimestamp === undefined;
     this.#setCondition(pod, 'Ready', isReady ? 'True' : 'False');
   }
@@ -445,31 +390,6 @@ export class KubeModel implements Transport {
   #now(): string {
     return new Date(this.#runtime.wallMs()).toISOString().replace(/\.\d+/, '');
   }
-}
-
-export function isTerminating({ metadata }: Item): boolean {
-  return metadata.deletionTimestamp !== undefined;
-}
-
-export function isOwnedBy({ metadata: { ownerReferences = [] } }: Item, { metadata: { uid } }: Item): boolean {
-  return ownerReferences.some((owner) => owner.uid === uid);
-}
-
-function sizeOf(claim: Item): string {
-  return claim.spec.resources.requests.storage;
-}
-
-function shrinks({ spec }: Sent, found: Item | undefined): boolean {
-  return spec !== undefined && found !== undefined && gibOf(spec.resources.requests.storage) < gibOf(sizeOf(found));
-}
-
-/** Number of GiB of a quantity such as 20Gi. */
-export function gibOf(quantity: string | undefined): number {
-  return Number.parseInt(quantity ?? '0', 10);
-}
-
-export function ordinalOf(name: string): number {
-  return Number(name.slice(name.lastIndexOf('-') + 1));
 }
 
 function targetOf(path: string): { readonly collection: string; readonly name: string; readonly isStatus: boolean } {

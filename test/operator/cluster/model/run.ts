@@ -12,7 +12,8 @@ import { Api } from '../../../../operator/src/kube/index.ts';
 import { OWNED_KINDS } from '../../../../operator/src/objects/index.ts';
 import { ManualRuntime } from '../../../support/manual-runtime.ts';
 import { CairnModel } from './cairn.ts';
-import { type Item, KubeModel, NAME, NAMESPACE, RECOVERY } from './kube.ts';
+import type { Item } from './items.ts';
+import { KubeModel, NAME, NAMESPACE, RECOVERY } from './kube.ts';
 import { Safety } from './safety.ts';
 
 const KUBE_NODES = 7;
@@ -66,6 +67,7 @@ export class Run {
   readonly safety: Safety;
   /** Actions of the operator and disturbances, for a failed test. */
   readonly log: string[] = [];
+  readonly events: string[] = [];
   /** True after the faults have ended. */
   isCalm = false;
   readonly #options: RunOptions;
@@ -209,14 +211,14 @@ export class Run {
         return this.cairn;
       },
       render,
-      renderRecovery: (_cluster, { survivor, acceptLoss }) => ({
+      renderRecovery: ({ metadata: { uid } }, { survivor, acceptLoss }) => ({
         apiVersion: 'v1',
         kind: 'Pod',
-        metadata: { name: RECOVERY, namespace: NAMESPACE, labels: {}, annotations: {}, ownerReferences: [] },
+        metadata: { name: RECOVERY, namespace: NAMESPACE, labels: {}, annotations: {}, ownerReferences: [{ uid }] },
         spec: { survivor, acceptLoss },
       }),
       secretsOf: () => ({ tls: ['True', 'Disabled', ''] }),
-      events: { record: () => undefined },
+      events: { record: (_object, { reason, note }) => void this.events.push(`${reason}: ${note}`) },
     };
   }
 

@@ -1,22 +1,14 @@
 // Checks the safety rules of operator/src/cluster/plan.ts at each write of the operator, against the models instead of
 // the observations of the operator.
 import type { CairnModel } from './cairn.ts';
-import {
-  gibOf,
-  type Item,
-  isOwnedBy,
-  isTerminating,
-  type KubeModel,
-  LEVELS,
-  NAME,
-  ordinalOf,
-  type Sent,
-} from './kube.ts';
+import { gibOf, type Item, isOwnedBy, isTerminating, isWithin, ordinalOf, type Sent } from './items.ts';
+import { type KubeModel, LEVELS, NAME } from './kube.ts';
 
 /** Timestamps of Kubernetes have no fraction of a second. */
 const CLOCK_STEP_MS = 1_000;
 /** Annotation with the stage of a recovery of the catalog. */
 const STAGE = 'cairn.dev/recovery';
+const FINALIZER = 'cairn.dev/volumes';
 
 export class Safety {
   readonly violations: string[] = [];
@@ -55,7 +47,7 @@ export class Safety {
 
   #check(method: string, collection: string, item: Item | undefined, body: Sent): void {
     if (method === 'DELETE' && item !== undefined) this.#checkDeletion(collection, item, body);
-    if (method === 'PATCH' && collection === 'statefulsets') this.#checkReplicas(body.spec?.replicas);
+    if (method === 'PATCH' && collection === 'statefulsets') this.#checkReplicas(body.spec);
     if (method === 'PATCH' && collection === 'persistentvolumeclaims') this.#checkGrowth(body);
     if (method === 'PATCH' && collection === 'cairnclusters') this.#checkFinalizers(item, body);
     if (method === 'PATCH' && collection === 'cairnclusters') this.#checkStop(body);
@@ -66,8 +58,11 @@ export class Safety {
     const { name, uid } = item.metadata;
     if (preconditions?.uid !== uid) this.#note('KC10', `${collection} ${name} is deleted whatever its uid`);
     if (this.#cluster?.metadata.deletionTimestamp !== undefined) {
+      const { node } = this.#kube.volumes.get(uid) ?? {};
+      const isLost = this.#cluster.metadata.annotations[STAGE] !== undefined && !this.#cairn.isMember(node);
       const isKept =
-        this.#cluster.spec.reclaimPolicy !== 'Delete' || this.#cairn.processes.has(name.replace('data-', ''));
+        (this.#cluster.spec.reclaimPolicy !== 'Delete' && !isLost) ||
+        this.#cairn.processes.has(name.replace('data-', ''));
       if (collection === 'persistentvolumeclaims' && isKept) this.#note('KC4', `${name} is deleted with its cluster`);
     } else if (collection === 'pods') this.#checkPod(item);
     else if (collection === 'persistentvolumeclaims') this.#checkClaim(item);
@@ -76,8 +71,10 @@ export class Safety {
     else if (collection === 'statefulsets') this.#checkOrphans(item);
   }
 
-  /** KC13: Kubernetes deletes the pods that a StatefulSet adopts while it is deleted. */
+  /** KC13: Kubernetes deletes pods that a StatefulSet adopts while it is deleted, and keeps those without an owner. */
   #checkOrphans(set: Item): void {
+    if (this.#cluster?.metadata.finalizers?.includes(FINALIZER) !== true)
+      this.#note('KC13', 'the StatefulSet is deleted under its pods, and the CairnCluster has no finalizer');
     for (const pod of this.#kube.list('pods')) {
       if (!isOwnedBy(pod, set) && !isTerminating(pod))
         this.#note('KC13', `the StatefulSet is deleted before it owns ${pod.metadata.name}`);
@@ -193,9 +190,9 @@ export class Safety {
   }
 
   /** KC3: checks that pods are removed only when their nodes have no replicas and no vote. */
-  #checkReplicas(replicas: number | undefined): void {
-    if (replicas === 0 && this.#cluster?.metadata.annotations[STAGE] !== undefined) return;
-    const pods = this.#kube.list('pods').filter(({ metadata }) => ordinalOf(metadata.name) >= (replicas ?? Infinity));
+  #checkReplicas(spec: Sent['spec']): void {
+    if (spec === undefined || (spec.replicas === 0 && this.#cluster?.metadata.annotations[STAGE] !== undefined)) return;
+    const pods = this.#kube.list('pods').filter(({ metadata }) => !isWithin(spec, metadata.name));
     for (const { metadata } of pods) {
       const id = this.#cairn.processes.get(metadata.name)?.volume.node;
       const isNeeded = this.#cairn.databases.some((database) => database.replicas.has(id ?? 0));

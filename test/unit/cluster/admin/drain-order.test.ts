@@ -3,8 +3,8 @@
 import { describe, expect, it } from 'vitest';
 import { type Address, CATALOG_GROUP, toDatabaseId, toGroupId, toLogIndex, toNodeId } from '#base';
 import type { AdminReply, AdminRequest, ClusterDescription } from '#cluster';
+import { administration } from '../../../../src/cluster/admin/administration.ts';
 import { faultInDraining } from '../../../../src/cluster/admin/drain-order.ts';
-import { administration } from '../../../../src/cluster/peer/administration.ts';
 
 const CLUSTER_ID = '0199a5c8-3c1e-7a2b-9f00-0123456789ab';
 

@@ -3,8 +3,8 @@
 import { expect, it } from 'vitest';
 import { toGroupId } from '#base';
 import type { KvReader } from '#kv';
-import { databaseMachines } from '../../../../src/cluster/apply/database-machines.ts';
 import { Trash } from '../../../../src/cluster/core/trash.ts';
+import { databaseMachines } from '../../../../src/cluster/database-machines.ts';
 import { LossyKv } from '../../../support/cluster/lossy-kv.ts';
 import { recordsAt } from '../../../support/history-records.ts';
 

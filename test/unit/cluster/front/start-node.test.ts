@@ -4,7 +4,7 @@ import { beforeEach, expect, it, onTestFinished } from 'vitest';
 import { parseAddress } from '#base';
 import { type NodeOptions, startNode } from '#cluster';
 import { createMetrics, silentLogger } from '#observability';
-import { CORE_WORKER } from '../../../../src/main/core-worker-url.ts';
+import { CORE_WORKER } from '../../../../src/main/open-node.ts';
 import { databaseKit } from '../../../support/cluster/machine-kit.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { LinkedNode, OTHER_CLUSTER, placeOf } from '../../../support/peer-nodes.ts';

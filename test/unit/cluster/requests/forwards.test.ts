@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { CATALOG_GROUP, type GroupId, type NodeId, replicaOf, toDatabaseId, toNodeId } from '#base';
 import type { ForwardItem } from '#cluster';
-import { databaseMachines } from '../../../../src/cluster/apply/database-machines.ts';
+import { databaseMachines } from '../../../../src/cluster/database-machines.ts';
 import { databaseKit } from '../../../support/cluster/machine-kit.ts';
 import { reasonOf } from '../../../support/cluster/outcomes.ts';
 import { ReplicaWorld, type ReplicaWorldOptions, type WorldNode } from '../../../support/cluster/replica-world.ts';

@@ -9,7 +9,7 @@ import type { Joined } from '#cluster';
 import { RowKeys } from '#database';
 import { membershipOf } from '#raft';
 import { openLevelStore } from '#storage';
-import { databaseMachines } from '../../../../src/cluster/apply/database-machines.ts';
+import { databaseMachines } from '../../../../src/cluster/database-machines.ts';
 import { nativeRandom } from '../../../../src/cluster/native.ts';
 import { type DataDirectory, openDataDirectory } from '../../../../src/cluster/store/data-directory.ts';
 import { IDENTITY_KEY, JOINING_KEY, readIdentity, writeIdentity } from '../../../../src/cluster/store/node-rows.ts';

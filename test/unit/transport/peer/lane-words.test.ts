@@ -1,6 +1,7 @@
 // Goal: damaged messages of lanes are never accepted (TP10). Method: every bit of each message is flipped.
 import { expect, it } from 'vitest';
-import { type FrameHeader, toNodeId } from '#cluster';
+import { toNodeId } from '#base';
+import { type FrameHeader } from '#cluster';
 import { toStoreId } from '../../../../src/cluster/peer/place.ts';
 import {
   answerLength,

@@ -1,10 +1,9 @@
 // Goal: groups of two nodes exchange messages, and measures of links become metrics and log lines. Method: real
 // connections over loopback.
 import { afterEach, expect, it } from 'vitest';
-import { toLogIndex, toTerm } from '#base';
+import { type NodeId, toLogIndex, toTerm } from '#base';
 import {
   type Envelope,
-  type NodeId,
   type NodePlace,
   nativeCrc32,
   nativeRandom,

@@ -42,6 +42,7 @@ function reasonOf(reply: object): string {
 describe('TP11', () => {
   it.each([
     ['of another authority', { by: stranger }, /not one of the authority of peers here, .*UNABLE_TO_VERIFY/],
+    ['of another authority without a subject', { by: stranger, cn: [] }, /the certificate of "" is not one of/],
     ['that has expired', { days: [-3, -1] }, /not one of the authority of peers here, .*CERT_HAS_EXPIRED/],
     ['that is not valid yet', { days: [1, 2] }, /CERT_NOT_YET_VALID/],
   ] as const)(

@@ -361,15 +361,6 @@ export const DescribeClusterRequest: MessageFns<DescribeClusterRequest> = {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
   },
-
-  create(base?: DeepPartial<DescribeClusterRequest>): DescribeClusterRequest {
-    return DescribeClusterRequest.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<DescribeClusterRequest>): DescribeClusterRequest {
-    const message = createBaseDescribeClusterRequest() as any;
-    message.isPassedOn = object.isPassedOn ?? false;
-    return message;
-  },
 };
 
 function createBaseDecommissionNodeRequest(): DecommissionNodeRequest {
@@ -426,16 +417,6 @@ export const DecommissionNodeRequest: MessageFns<DecommissionNodeRequest> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  create(base?: DeepPartial<DecommissionNodeRequest>): DecommissionNodeRequest {
-    return DecommissionNodeRequest.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<DecommissionNodeRequest>): DecommissionNodeRequest {
-    const message = createBaseDecommissionNodeRequest() as any;
-    message.node = object.node ?? 0;
-    message.isPassedOn = object.isPassedOn ?? false;
-    return message;
   },
 };
 
@@ -504,17 +485,6 @@ export const ReplaceNodeRequest: MessageFns<ReplaceNodeRequest> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  create(base?: DeepPartial<ReplaceNodeRequest>): ReplaceNodeRequest {
-    return ReplaceNodeRequest.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<ReplaceNodeRequest>): ReplaceNodeRequest {
-    const message = createBaseReplaceNodeRequest() as any;
-    message.node = object.node ?? 0;
-    message.by = object.by ?? 0;
-    message.isPassedOn = object.isPassedOn ?? false;
-    return message;
   },
 };
 
@@ -606,19 +576,6 @@ export const DrainNodeRequest: MessageFns<DrainNodeRequest> = {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
   },
-
-  create(base?: DeepPartial<DrainNodeRequest>): DrainNodeRequest {
-    return DrainNodeRequest.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<DrainNodeRequest>): DrainNodeRequest {
-    const message = createBaseDrainNodeRequest() as any;
-    message.node = object.node ?? 0;
-    message.isGranted = object.isGranted ?? false;
-    message.stay = object.stay ?? false;
-    message.dryRun = object.dryRun ?? false;
-    message.isPassedOn = object.isPassedOn ?? false;
-    return message;
-  },
 };
 
 function createBaseUndrainNodeRequest(): UndrainNodeRequest {
@@ -675,16 +632,6 @@ export const UndrainNodeRequest: MessageFns<UndrainNodeRequest> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  create(base?: DeepPartial<UndrainNodeRequest>): UndrainNodeRequest {
-    return UndrainNodeRequest.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<UndrainNodeRequest>): UndrainNodeRequest {
-    const message = createBaseUndrainNodeRequest() as any;
-    message.node = object.node ?? 0;
-    message.isPassedOn = object.isPassedOn ?? false;
-    return message;
   },
 };
 
@@ -743,16 +690,6 @@ export const RecommissionNodeRequest: MessageFns<RecommissionNodeRequest> = {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
   },
-
-  create(base?: DeepPartial<RecommissionNodeRequest>): RecommissionNodeRequest {
-    return RecommissionNodeRequest.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<RecommissionNodeRequest>): RecommissionNodeRequest {
-    const message = createBaseRecommissionNodeRequest() as any;
-    message.node = object.node ?? 0;
-    message.isPassedOn = object.isPassedOn ?? false;
-    return message;
-  },
 };
 
 function createBaseFinalizeUpgradeRequest(): FinalizeUpgradeRequest {
@@ -799,15 +736,6 @@ export const FinalizeUpgradeRequest: MessageFns<FinalizeUpgradeRequest> = {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
   },
-
-  create(base?: DeepPartial<FinalizeUpgradeRequest>): FinalizeUpgradeRequest {
-    return FinalizeUpgradeRequest.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<FinalizeUpgradeRequest>): FinalizeUpgradeRequest {
-    const message = createBaseFinalizeUpgradeRequest() as any;
-    message.isPassedOn = object.isPassedOn ?? false;
-    return message;
-  },
 };
 
 function createBaseFinalizeUpgradeReply(): FinalizeUpgradeReply {
@@ -853,15 +781,6 @@ export const FinalizeUpgradeReply: MessageFns<FinalizeUpgradeReply> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  create(base?: DeepPartial<FinalizeUpgradeReply>): FinalizeUpgradeReply {
-    return FinalizeUpgradeReply.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<FinalizeUpgradeReply>): FinalizeUpgradeReply {
-    const message = createBaseFinalizeUpgradeReply() as any;
-    message.level = object.level ?? 0;
-    return message;
   },
 };
 
@@ -941,18 +860,6 @@ export const RecoverDatabaseRequest: MessageFns<RecoverDatabaseRequest> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  create(base?: DeepPartial<RecoverDatabaseRequest>): RecoverDatabaseRequest {
-    return RecoverDatabaseRequest.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<RecoverDatabaseRequest>): RecoverDatabaseRequest {
-    const message = createBaseRecoverDatabaseRequest() as any;
-    message.name = object.name ?? "";
-    message.from = object.from ?? 0;
-    message.acceptRevision = object.acceptRevision ?? undefined;
-    message.isPassedOn = object.isPassedOn ?? false;
-    return message;
   },
 };
 
@@ -1055,20 +962,6 @@ export const RecoverDatabaseReply: MessageFns<RecoverDatabaseReply> = {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
   },
-
-  create(base?: DeepPartial<RecoverDatabaseReply>): RecoverDatabaseReply {
-    return RecoverDatabaseReply.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<RecoverDatabaseReply>): RecoverDatabaseReply {
-    const message = createBaseRecoverDatabaseReply() as any;
-    message.name = object.name ?? "";
-    message.databaseId = object.databaseId ?? "";
-    message.previousDatabaseId = object.previousDatabaseId ?? "";
-    message.node = object.node ?? 0;
-    message.revision = object.revision ?? 0;
-    message.chainHash = object.chainHash ?? Buffer.alloc(0);
-    return message;
-  },
 };
 
 function createBaseDescribeCopyRequest(): DescribeCopyRequest {
@@ -1125,16 +1018,6 @@ export const DescribeCopyRequest: MessageFns<DescribeCopyRequest> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  create(base?: DeepPartial<DescribeCopyRequest>): DescribeCopyRequest {
-    return DescribeCopyRequest.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<DescribeCopyRequest>): DescribeCopyRequest {
-    const message = createBaseDescribeCopyRequest() as any;
-    message.name = object.name ?? "";
-    message.isPassedOn = object.isPassedOn ?? false;
-    return message;
   },
 };
 
@@ -1203,17 +1086,6 @@ export const DescribeCopyReply: MessageFns<DescribeCopyReply> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  create(base?: DeepPartial<DescribeCopyReply>): DescribeCopyReply {
-    return DescribeCopyReply.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<DescribeCopyReply>): DescribeCopyReply {
-    const message = createBaseDescribeCopyReply() as any;
-    message.clusterId = object.clusterId ?? "";
-    message.node = object.node ?? 0;
-    message.copy = (object.copy !== undefined && object.copy !== null) ? Copy.fromPartial(object.copy) : undefined;
-    return message;
   },
 };
 
@@ -1399,24 +1271,6 @@ export const Copy: MessageFns<Copy> = {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
   },
-
-  create(base?: DeepPartial<Copy>): Copy {
-    return Copy.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<Copy>): Copy {
-    const message = createBaseCopy() as any;
-    message.replica = object.replica ?? 0;
-    message.group = object.group ?? 0;
-    message.revision = object.revision ?? 0;
-    message.chainHash = object.chainHash ?? Buffer.alloc(0);
-    message.lastIndex = object.lastIndex ?? 0;
-    message.lastTerm = object.lastTerm ?? 0;
-    message.unapplied = object.unapplied ?? 0;
-    message.voters = object.voters?.map((e) => e) || [];
-    message.outgoingVoters = object.outgoingVoters?.map((e) => e) || [];
-    message.leader = object.leader ?? 0;
-    return message;
-  },
 };
 
 function createBaseNodeReply(): NodeReply {
@@ -1462,15 +1316,6 @@ export const NodeReply: MessageFns<NodeReply> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  create(base?: DeepPartial<NodeReply>): NodeReply {
-    return NodeReply.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<NodeReply>): NodeReply {
-    const message = createBaseNodeReply() as any;
-    message.node = (object.node !== undefined && object.node !== null) ? Node.fromPartial(object.node) : undefined;
-    return message;
   },
 };
 
@@ -1628,24 +1473,6 @@ export const DescribeClusterReply: MessageFns<DescribeClusterReply> = {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
   },
-
-  create(base?: DeepPartial<DescribeClusterReply>): DescribeClusterReply {
-    return DescribeClusterReply.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<DescribeClusterReply>): DescribeClusterReply {
-    const message = createBaseDescribeClusterReply() as any;
-    message.clusterId = object.clusterId ?? "";
-    message.node = object.node ?? 0;
-    message.catalogLeader = object.catalogLeader ?? 0;
-    message.nodes = object.nodes?.map((e) => Node.fromPartial(e)) || [];
-    message.databases = object.databases?.map((e) => Database.fromPartial(e)) || [];
-    message.level = object.level ?? 0;
-    message.catalogIndex = object.catalogIndex ?? 0;
-    message.isConfirmed = object.isConfirmed ?? false;
-    message.diverged = object.diverged?.map((e) => DivergedReplica.fromPartial(e)) || [];
-    message.otherClusters = object.otherClusters?.map((e) => OtherCluster.fromPartial(e)) || [];
-    return message;
-  },
 };
 
 function createBaseOtherCluster(): OtherCluster {
@@ -1702,16 +1529,6 @@ export const OtherCluster: MessageFns<OtherCluster> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  create(base?: DeepPartial<OtherCluster>): OtherCluster {
-    return OtherCluster.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<OtherCluster>): OtherCluster {
-    const message = createBaseOtherCluster() as any;
-    message.node = object.node ?? 0;
-    message.reason = object.reason ?? "";
-    return message;
   },
 };
 
@@ -1791,18 +1608,6 @@ export const DivergedReplica: MessageFns<DivergedReplica> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  create(base?: DeepPartial<DivergedReplica>): DivergedReplica {
-    return DivergedReplica.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<DivergedReplica>): DivergedReplica {
-    const message = createBaseDivergedReplica() as any;
-    message.node = object.node ?? 0;
-    message.group = object.group ?? 0;
-    message.title = object.title ?? "";
-    message.reason = object.reason ?? "";
-    return message;
   },
 };
 
@@ -2104,38 +1909,6 @@ export const Node: MessageFns<Node> = {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
   },
-
-  create(base?: DeepPartial<Node>): Node {
-    return Node.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<Node>): Node {
-    const message = createBaseNode() as any;
-    message.node = object.node ?? 0;
-    message.name = object.name ?? "";
-    message.zone = object.zone ?? "";
-    message.state = object.state ?? 0;
-    message.storeId = object.storeId ?? "";
-    message.host = object.host ?? "";
-    message.port = object.port ?? 0;
-    message.grpc = object.grpc ?? "";
-    message.http = object.http ?? "";
-    message.answers = object.answers ?? false;
-    message.copies = object.copies ?? 0;
-    message.leads = object.leads ?? 0;
-    message.catalogRole = object.catalogRole ?? 0;
-    message.levelMin = object.levelMin ?? 0;
-    message.levelMax = object.levelMax ?? 0;
-    message.isDraining = object.isDraining ?? false;
-    message.mcp = object.mcp ?? "";
-    message.clockAheadMs = object.clockAheadMs ?? 0;
-    message.clockBehindMs = object.clockBehindMs ?? 0;
-    message.movableLeads = object.movableLeads ?? 0;
-    message.lag = object.lag ?? 0;
-    message.own = (object.own !== undefined && object.own !== null)
-      ? OwnDescription.fromPartial(object.own)
-      : undefined;
-    return message;
-  },
 };
 
 function createBaseOwnDescription(): OwnDescription {
@@ -2237,20 +2010,6 @@ export const OwnDescription: MessageFns<OwnDescription> = {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
   },
-
-  create(base?: DeepPartial<OwnDescription>): OwnDescription {
-    return OwnDescription.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<OwnDescription>): OwnDescription {
-    const message = createBaseOwnDescription() as any;
-    message.release = object.release ?? "";
-    message.catalogIndex = object.catalogIndex ?? 0;
-    message.unapplied = object.unapplied ?? 0;
-    message.components = object.components?.map((e) => e) || [];
-    message.refused = object.refused?.map((e) => RefusedComponent.fromPartial(e)) || [];
-    message.diskUsedPercent = object.diskUsedPercent ?? 0;
-    return message;
-  },
 };
 
 function createBaseRefusedComponent(): RefusedComponent {
@@ -2307,16 +2066,6 @@ export const RefusedComponent: MessageFns<RefusedComponent> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  create(base?: DeepPartial<RefusedComponent>): RefusedComponent {
-    return RefusedComponent.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<RefusedComponent>): RefusedComponent {
-    const message = createBaseRefusedComponent() as any;
-    message.digest = object.digest ?? "";
-    message.fault = object.fault ?? "";
-    return message;
   },
 };
 
@@ -2502,26 +2251,6 @@ export const Database: MessageFns<Database> = {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
   },
-
-  create(base?: DeepPartial<Database>): Database {
-    return Database.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<Database>): Database {
-    const message = createBaseDatabase() as any;
-    message.name = object.name ?? "";
-    message.databaseId = object.databaseId ?? "";
-    message.group = object.group ?? 0;
-    message.nodes = object.nodes?.map((e) => e) || [];
-    message.leaving = object.leaving?.map((e) => e) || [];
-    message.isSettled = object.isSettled ?? false;
-    message.leader = object.leader ?? 0;
-    message.members = object.members?.map((e) => Member.fromPartial(e)) || [];
-    message.recovery = (object.recovery !== undefined && object.recovery !== null)
-      ? Recovery.fromPartial(object.recovery)
-      : undefined;
-    message.recordedAheadMs = object.recordedAheadMs ?? 0;
-    return message;
-  },
 };
 
 function createBaseRecovery(): Recovery {
@@ -2589,17 +2318,6 @@ export const Recovery: MessageFns<Recovery> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  create(base?: DeepPartial<Recovery>): Recovery {
-    return Recovery.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<Recovery>): Recovery {
-    const message = createBaseRecovery() as any;
-    message.previousDatabaseId = object.previousDatabaseId ?? "";
-    message.firstDatabaseId = object.firstDatabaseId ?? "";
-    message.revision = object.revision ?? 0;
-    return message;
   },
 };
 
@@ -2679,18 +2397,6 @@ export const Member: MessageFns<Member> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  create(base?: DeepPartial<Member>): Member {
-    return Member.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<Member>): Member {
-    const message = createBaseMember() as any;
-    message.node = object.node ?? 0;
-    message.isVoter = object.isVoter ?? false;
-    message.standing = object.standing ?? 0;
-    message.lag = object.lag ?? 0;
-    return message;
   },
 };
 
@@ -3024,16 +2730,6 @@ export const ClusterAdminClient = makeGenericClientConstructor(
   serviceName: string;
 };
 
-type Builtin = Date | Function | Uint8Array | string | number | boolean | undefined;
-
-export type DeepPartial<T> = T extends Builtin ? T
-  : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
-  : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
-  : T extends { readonly $case: string; value: unknown }
-    ? { readonly $case: T["$case"]; value?: DeepPartial<T["value"]> }
-  : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
-  : Partial<T>;
-
 function longToNumber(int64: { toString(): string }): number {
   const num = globalThis.Number(int64.toString());
   if (num > globalThis.Number.MAX_SAFE_INTEGER) {
@@ -3048,6 +2744,4 @@ function longToNumber(int64: { toString(): string }): number {
 export interface MessageFns<T> {
   encode(message: T, writer?: BinaryWriter): BinaryWriter;
   decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create(base?: DeepPartial<T>): T;
-  fromPartial(object: DeepPartial<T>): T;
 }

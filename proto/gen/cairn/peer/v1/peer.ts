@@ -3,18 +3,6 @@
 
 /* eslint-disable */
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
-import {
-  type CallOptions,
-  type ChannelCredentials,
-  Client,
-  type ClientOptions,
-  type ClientUnaryCall,
-  type handleUnaryCall,
-  makeGenericClientConstructor,
-  type Metadata,
-  type ServiceError,
-  type UntypedServiceImplementation,
-} from "@grpc/grpc-js";
 
 export const protobufPackage = "cairn.peer.v1";
 
@@ -681,84 +669,6 @@ export const PeerNode: MessageFns<PeerNode> = {
     message.port = object.port ?? 0;
     return message;
   },
-};
-
-export type PeerExchangeService = typeof PeerExchangeService;
-export const PeerExchangeService = {
-  /** Returns the cluster of the node, at once. */
-  ping: {
-    path: "/cairn.peer.v1.PeerExchange/Ping" as const,
-    requestStream: false as const,
-    responseStream: false as const,
-    requestSerialize: (value: PingRequest): Buffer => Buffer.from(PingRequest.encode(value).finish()),
-    requestDeserialize: (value: Buffer): PingRequest => PingRequest.decode(value),
-    responseSerialize: (value: PingReply): Buffer => Buffer.from(PingReply.encode(value).finish()),
-    responseDeserialize: (value: Buffer): PingReply => PingReply.decode(value),
-  },
-  /**
-   * Registers a store as a node of the cluster, or updates the addresses of a node. It may be repeated: store_id
-   * identifies the caller. A node that does not lead the catalog names the node that does.
-   */
-  join: {
-    path: "/cairn.peer.v1.PeerExchange/Join" as const,
-    requestStream: false as const,
-    responseStream: false as const,
-    requestSerialize: (value: JoinRequest): Buffer => Buffer.from(JoinRequest.encode(value).finish()),
-    requestDeserialize: (value: Buffer): JoinRequest => JoinRequest.decode(value),
-    responseSerialize: (value: JoinReply): Buffer => Buffer.from(JoinReply.encode(value).finish()),
-    responseDeserialize: (value: Buffer): JoinReply => JoinReply.decode(value),
-  },
-} as const;
-
-export interface PeerExchangeServer extends UntypedServiceImplementation {
-  /** Returns the cluster of the node, at once. */
-  ping: handleUnaryCall<PingRequest, PingReply>;
-  /**
-   * Registers a store as a node of the cluster, or updates the addresses of a node. It may be repeated: store_id
-   * identifies the caller. A node that does not lead the catalog names the node that does.
-   */
-  join: handleUnaryCall<JoinRequest, JoinReply>;
-}
-
-export interface PeerExchangeClient extends Client {
-  /** Returns the cluster of the node, at once. */
-  ping(request: PingRequest, callback: (error: ServiceError | null, response: PingReply) => void): ClientUnaryCall;
-  ping(
-    request: PingRequest,
-    metadata: Metadata,
-    callback: (error: ServiceError | null, response: PingReply) => void,
-  ): ClientUnaryCall;
-  ping(
-    request: PingRequest,
-    metadata: Metadata,
-    options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: PingReply) => void,
-  ): ClientUnaryCall;
-  /**
-   * Registers a store as a node of the cluster, or updates the addresses of a node. It may be repeated: store_id
-   * identifies the caller. A node that does not lead the catalog names the node that does.
-   */
-  join(request: JoinRequest, callback: (error: ServiceError | null, response: JoinReply) => void): ClientUnaryCall;
-  join(
-    request: JoinRequest,
-    metadata: Metadata,
-    callback: (error: ServiceError | null, response: JoinReply) => void,
-  ): ClientUnaryCall;
-  join(
-    request: JoinRequest,
-    metadata: Metadata,
-    options: Partial<CallOptions>,
-    callback: (error: ServiceError | null, response: JoinReply) => void,
-  ): ClientUnaryCall;
-}
-
-export const PeerExchangeClient = makeGenericClientConstructor(
-  PeerExchangeService,
-  "cairn.peer.v1.PeerExchange",
-) as unknown as {
-  new (address: string, credentials: ChannelCredentials, options?: Partial<ClientOptions>): PeerExchangeClient;
-  service: typeof PeerExchangeService;
-  serviceName: string;
 };
 
 type Builtin = Date | Function | Uint8Array | string | number | boolean | undefined;

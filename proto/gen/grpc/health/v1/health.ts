@@ -107,15 +107,6 @@ export const HealthCheckRequest: MessageFns<HealthCheckRequest> = {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
   },
-
-  create(base?: DeepPartial<HealthCheckRequest>): HealthCheckRequest {
-    return HealthCheckRequest.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<HealthCheckRequest>): HealthCheckRequest {
-    const message = createBaseHealthCheckRequest() as any;
-    message.service = object.service ?? "";
-    return message;
-  },
 };
 
 function createBaseHealthCheckResponse(): HealthCheckResponse {
@@ -162,15 +153,6 @@ export const HealthCheckResponse: MessageFns<HealthCheckResponse> = {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
   },
-
-  create(base?: DeepPartial<HealthCheckResponse>): HealthCheckResponse {
-    return HealthCheckResponse.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<HealthCheckResponse>): HealthCheckResponse {
-    const message = createBaseHealthCheckResponse() as any;
-    message.status = object.status ?? 0;
-    return message;
-  },
 };
 
 function createBaseHealthListRequest(): HealthListRequest {
@@ -205,14 +187,6 @@ export const HealthListRequest: MessageFns<HealthListRequest> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  create(base?: DeepPartial<HealthListRequest>): HealthListRequest {
-    return HealthListRequest.fromPartial(base ?? {});
-  },
-  fromPartial(_: DeepPartial<HealthListRequest>): HealthListRequest {
-    const message = createBaseHealthListRequest() as any;
-    return message;
   },
 };
 
@@ -262,23 +236,6 @@ export const HealthListResponse: MessageFns<HealthListResponse> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  create(base?: DeepPartial<HealthListResponse>): HealthListResponse {
-    return HealthListResponse.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<HealthListResponse>): HealthListResponse {
-    const message = createBaseHealthListResponse() as any;
-    message.statuses = (globalThis.Object.entries(object.statuses ?? {}) as [string, HealthCheckResponse][]).reduce(
-      (acc: { [key: string]: HealthCheckResponse }, [key, value]: [string, HealthCheckResponse]) => {
-        if (value !== undefined) {
-          acc[key] = HealthCheckResponse.fromPartial(value);
-        }
-        return acc;
-      },
-      {},
-    );
-    return message;
   },
 };
 
@@ -336,18 +293,6 @@ export const HealthListResponse_StatusesEntry: MessageFns<HealthListResponse_Sta
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  create(base?: DeepPartial<HealthListResponse_StatusesEntry>): HealthListResponse_StatusesEntry {
-    return HealthListResponse_StatusesEntry.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<HealthListResponse_StatusesEntry>): HealthListResponse_StatusesEntry {
-    const message = createBaseHealthListResponse_StatusesEntry() as any;
-    message.key = object.key ?? "";
-    message.value = (object.value !== undefined && object.value !== null)
-      ? HealthCheckResponse.fromPartial(object.value)
-      : undefined;
-    return message;
   },
 };
 
@@ -436,19 +381,7 @@ export const HealthClient = makeGenericClientConstructor(HealthService, "grpc.he
   serviceName: string;
 };
 
-type Builtin = Date | Function | Uint8Array | string | number | boolean | undefined;
-
-export type DeepPartial<T> = T extends Builtin ? T
-  : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
-  : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
-  : T extends { readonly $case: string; value: unknown }
-    ? { readonly $case: T["$case"]; value?: DeepPartial<T["value"]> }
-  : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
-  : Partial<T>;
-
 export interface MessageFns<T> {
   encode(message: T, writer?: BinaryWriter): BinaryWriter;
   decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create(base?: DeepPartial<T>): T;
-  fromPartial(object: DeepPartial<T>): T;
 }

@@ -178,50 +178,6 @@ export const ServerReflectionRequest: MessageFns<ServerReflectionRequest> = {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
   },
-
-  create(base?: DeepPartial<ServerReflectionRequest>): ServerReflectionRequest {
-    return ServerReflectionRequest.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<ServerReflectionRequest>): ServerReflectionRequest {
-    const message = createBaseServerReflectionRequest() as any;
-    message.host = object.host ?? "";
-    switch (object.messageRequest?.$case) {
-      case "fileByFilename": {
-        if (object.messageRequest?.value !== undefined && object.messageRequest?.value !== null) {
-          message.messageRequest = { $case: "fileByFilename", value: object.messageRequest.value };
-        }
-        break;
-      }
-      case "fileContainingSymbol": {
-        if (object.messageRequest?.value !== undefined && object.messageRequest?.value !== null) {
-          message.messageRequest = { $case: "fileContainingSymbol", value: object.messageRequest.value };
-        }
-        break;
-      }
-      case "fileContainingExtension": {
-        if (object.messageRequest?.value !== undefined && object.messageRequest?.value !== null) {
-          message.messageRequest = {
-            $case: "fileContainingExtension",
-            value: ExtensionRequest.fromPartial(object.messageRequest.value),
-          };
-        }
-        break;
-      }
-      case "allExtensionNumbersOfType": {
-        if (object.messageRequest?.value !== undefined && object.messageRequest?.value !== null) {
-          message.messageRequest = { $case: "allExtensionNumbersOfType", value: object.messageRequest.value };
-        }
-        break;
-      }
-      case "listServices": {
-        if (object.messageRequest?.value !== undefined && object.messageRequest?.value !== null) {
-          message.messageRequest = { $case: "listServices", value: object.messageRequest.value };
-        }
-        break;
-      }
-    }
-    return message;
-  },
 };
 
 function createBaseExtensionRequest(): ExtensionRequest {
@@ -278,16 +234,6 @@ export const ExtensionRequest: MessageFns<ExtensionRequest> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  create(base?: DeepPartial<ExtensionRequest>): ExtensionRequest {
-    return ExtensionRequest.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<ExtensionRequest>): ExtensionRequest {
-    const message = createBaseExtensionRequest() as any;
-    message.containingType = object.containingType ?? "";
-    message.extensionNumber = object.extensionNumber ?? 0;
-    return message;
   },
 };
 
@@ -401,56 +347,6 @@ export const ServerReflectionResponse: MessageFns<ServerReflectionResponse> = {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
   },
-
-  create(base?: DeepPartial<ServerReflectionResponse>): ServerReflectionResponse {
-    return ServerReflectionResponse.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<ServerReflectionResponse>): ServerReflectionResponse {
-    const message = createBaseServerReflectionResponse() as any;
-    message.validHost = object.validHost ?? "";
-    message.originalRequest = (object.originalRequest !== undefined && object.originalRequest !== null)
-      ? ServerReflectionRequest.fromPartial(object.originalRequest)
-      : undefined;
-    switch (object.messageResponse?.$case) {
-      case "fileDescriptorResponse": {
-        if (object.messageResponse?.value !== undefined && object.messageResponse?.value !== null) {
-          message.messageResponse = {
-            $case: "fileDescriptorResponse",
-            value: FileDescriptorResponse.fromPartial(object.messageResponse.value),
-          };
-        }
-        break;
-      }
-      case "allExtensionNumbersResponse": {
-        if (object.messageResponse?.value !== undefined && object.messageResponse?.value !== null) {
-          message.messageResponse = {
-            $case: "allExtensionNumbersResponse",
-            value: ExtensionNumberResponse.fromPartial(object.messageResponse.value),
-          };
-        }
-        break;
-      }
-      case "listServicesResponse": {
-        if (object.messageResponse?.value !== undefined && object.messageResponse?.value !== null) {
-          message.messageResponse = {
-            $case: "listServicesResponse",
-            value: ListServiceResponse.fromPartial(object.messageResponse.value),
-          };
-        }
-        break;
-      }
-      case "errorResponse": {
-        if (object.messageResponse?.value !== undefined && object.messageResponse?.value !== null) {
-          message.messageResponse = {
-            $case: "errorResponse",
-            value: ErrorResponse.fromPartial(object.messageResponse.value),
-          };
-        }
-        break;
-      }
-    }
-    return message;
-  },
 };
 
 function createBaseFileDescriptorResponse(): FileDescriptorResponse {
@@ -496,15 +392,6 @@ export const FileDescriptorResponse: MessageFns<FileDescriptorResponse> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  create(base?: DeepPartial<FileDescriptorResponse>): FileDescriptorResponse {
-    return FileDescriptorResponse.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<FileDescriptorResponse>): FileDescriptorResponse {
-    const message = createBaseFileDescriptorResponse() as any;
-    message.fileDescriptorProto = object.fileDescriptorProto?.map((e) => e) || [];
-    return message;
   },
 };
 
@@ -577,16 +464,6 @@ export const ExtensionNumberResponse: MessageFns<ExtensionNumberResponse> = {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
   },
-
-  create(base?: DeepPartial<ExtensionNumberResponse>): ExtensionNumberResponse {
-    return ExtensionNumberResponse.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<ExtensionNumberResponse>): ExtensionNumberResponse {
-    const message = createBaseExtensionNumberResponse() as any;
-    message.baseTypeName = object.baseTypeName ?? "";
-    message.extensionNumber = object.extensionNumber?.map((e) => e) || [];
-    return message;
-  },
 };
 
 function createBaseListServiceResponse(): ListServiceResponse {
@@ -633,15 +510,6 @@ export const ListServiceResponse: MessageFns<ListServiceResponse> = {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
   },
-
-  create(base?: DeepPartial<ListServiceResponse>): ListServiceResponse {
-    return ListServiceResponse.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<ListServiceResponse>): ListServiceResponse {
-    const message = createBaseListServiceResponse() as any;
-    message.service = object.service?.map((e) => ServiceResponse.fromPartial(e)) || [];
-    return message;
-  },
 };
 
 function createBaseServiceResponse(): ServiceResponse {
@@ -687,15 +555,6 @@ export const ServiceResponse: MessageFns<ServiceResponse> = {
     } finally {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
-  },
-
-  create(base?: DeepPartial<ServiceResponse>): ServiceResponse {
-    return ServiceResponse.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<ServiceResponse>): ServiceResponse {
-    const message = createBaseServiceResponse() as any;
-    message.name = object.name ?? "";
-    return message;
   },
 };
 
@@ -754,16 +613,6 @@ export const ErrorResponse: MessageFns<ErrorResponse> = {
       (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
     }
   },
-
-  create(base?: DeepPartial<ErrorResponse>): ErrorResponse {
-    return ErrorResponse.fromPartial(base ?? {});
-  },
-  fromPartial(object: DeepPartial<ErrorResponse>): ErrorResponse {
-    const message = createBaseErrorResponse() as any;
-    message.errorCode = object.errorCode ?? 0;
-    message.errorMessage = object.errorMessage ?? "";
-    return message;
-  },
 };
 
 export type ServerReflectionService = typeof ServerReflectionService;
@@ -805,19 +654,7 @@ export const ServerReflectionClient = makeGenericClientConstructor(
   serviceName: string;
 };
 
-type Builtin = Date | Function | Uint8Array | string | number | boolean | undefined;
-
-export type DeepPartial<T> = T extends Builtin ? T
-  : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
-  : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
-  : T extends { readonly $case: string; value: unknown }
-    ? { readonly $case: T["$case"]; value?: DeepPartial<T["value"]> }
-  : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
-  : Partial<T>;
-
 export interface MessageFns<T> {
   encode(message: T, writer?: BinaryWriter): BinaryWriter;
   decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create(base?: DeepPartial<T>): T;
-  fromPartial(object: DeepPartial<T>): T;
 }

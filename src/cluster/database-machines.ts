@@ -50,10 +50,10 @@ import type {
   Machine,
   MachineEntry,
   Machines,
-} from '../machine.ts';
-import { nativeSha256 } from '../native.ts';
-import type { Binding, Outcome, RegisteredNode } from '../outcome.ts';
-import type { CheckedPart, StateImport, StatePart } from '../state-transfer.ts';
+} from './machine.ts';
+import { nativeSha256 } from './native.ts';
+import type { Binding, Outcome, RegisteredNode } from './outcome.ts';
+import type { CheckedPart, StateImport, StatePart } from './state-transfer.ts';
 
 /** First byte of the keys of a group; the group follows, 4 bytes big-endian. */
 const GROUP_ROWS = 0x01;

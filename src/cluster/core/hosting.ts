@@ -22,9 +22,9 @@ import type { Group } from '../group/group.ts';
 import type { CatalogMachine } from '../machine.ts';
 import type { CatalogChange } from '../node.ts';
 import type { Binding } from '../outcome.ts';
+import type { Moves } from '../placement/moves.ts';
 import { noSuchDatabase, notHere, outcomeUnknown, titleOf } from '../refusals.ts';
-import { RecoveredCopies, type RecoveredCopiesPorts } from '../rescue/recovered-copies.ts';
-import type { Moves } from './moves.ts';
+import { RecoveredCopies, type RecoveredCopiesPorts } from './recovered-copies.ts';
 
 export interface HostingPorts extends RecoveredCopiesPorts {
   readonly catalog: () => CatalogMachine;

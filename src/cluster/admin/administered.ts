@@ -3,8 +3,8 @@
  * nothing, and are not recorded.
  */
 import { formatAddress, unreachable } from '#base';
+import type { JoinReply, JoinRequest } from '../peer/join.ts';
 import type { AdminReply, AdminRequest } from './administration.ts';
-import type { JoinReply, JoinRequest } from './join.ts';
 
 /** The client, as seen by its connection. */
 export interface Asker {

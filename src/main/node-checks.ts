@@ -1,6 +1,7 @@
 /**
- * Checks the version of Node.js: `cairn` may be called with an older one than that of `npm start`. It runs before
- * anything is loaded that an older version cannot parse.
+ * Checks that this Node.js can run the program: its version, because `cairn` may be called with an older one than that
+ * of `npm start`, and its permission model, which disables fsync whatever rights are granted. It runs before anything
+ * is loaded that an older version cannot parse.
  */
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -9,6 +10,7 @@ import { fileURLToPath } from 'node:url';
 /** Oldest supported version; the tested version is that of the package `node`. */
 const MAJOR_MIN = 24;
 const EXIT_USAGE = 2;
+const EXIT_CANNOT_START = 1;
 /** The package directory, relative to dist and to src/main. */
 const PACKAGE_FOLDERS = ['..', '../..'];
 
@@ -27,4 +29,15 @@ function howToRun(): string {
   );
   if (found !== undefined) return `run it by the one that is here: ${found} ${process.argv[1] ?? program}`;
   return 'npm start brings its own and runs a node by it';
+}
+
+/** Ends the process with one line when it was started with `--permission`. */
+export function refusePermissionModel(): void {
+  // Despite its type, the property is absent unless the permission model is on.
+  if (!Reflect.has(process, 'permission')) return;
+  const reason = 'it disables fsync, and nothing may be acknowledged before it is synced';
+  process.stderr.write(
+    `cairn: cannot run under the permission model of Node: ${reason}. Start it without --permission\n`,
+  );
+  process.exit(EXIT_CANNOT_START);
 }

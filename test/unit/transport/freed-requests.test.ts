@@ -2,7 +2,7 @@
 // Method: requests that end with each error.
 import { expect, it } from 'vitest';
 import { DatabaseError, type ErrorCode } from '#base';
-import { lettingGo } from '../../../src/transport/let-go.ts';
+import { lettingGo } from '../../../src/transport/gathered-bytes.ts';
 
 const BYTES = 100_000;
 

@@ -5,7 +5,7 @@ import { replicaOf, toDatabaseId, toGroupId, toNodeId } from '#base';
 import type { Binding } from '#cluster';
 import type { DatabaseDescription, ListAt } from '#service';
 import type { ServiceContext } from '../../../src/service/context.ts';
-import { describedElsewhere } from '../../../src/service/list-elsewhere.ts';
+import { describedElsewhere } from '../../../src/service/elsewhere.ts';
 
 const { signal } = new AbortController();
 const HELD: Readonly<Record<string, readonly number[]>> = { a: [2, 3], b: [3, 4], c: [4, 2], d: [3, 5] };

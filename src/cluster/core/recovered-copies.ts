@@ -18,14 +18,14 @@ import type { KvStore } from '#kv';
 import { type Entry, type EntryId, membershipOf } from '#raft';
 import type { DiskLevel, RecoveredGroup } from '#storage';
 import type { ApplyTurn } from '../apply/apply-turn.ts';
-import type { KeptLog, Lifecycle } from '../core/group-lifecycle.ts';
-import type { LogFeed } from '../core/log-feed.ts';
-import type { Trash } from '../core/trash.ts';
-import type { Turns } from '../core/turns.ts';
 import type { Replication } from '../group/replication.ts';
 import type { CoreLimits } from '../limits.ts';
 import type { AppliedMark, Machines } from '../machine.ts';
 import type { Binding } from '../outcome.ts';
+import type { KeptLog, Lifecycle } from './group-lifecycle.ts';
+import type { LogFeed } from './log-feed.ts';
+import type { Trash } from './trash.ts';
+import type { Turns } from './turns.ts';
 
 export interface RecoveredCopiesPorts {
   readonly kv: KvStore;

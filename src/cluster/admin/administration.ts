@@ -3,14 +3,14 @@
  * from the replies of all nodes. A forwarded request is not forwarded again.
  */
 import type { Address, NodeId } from '#base';
-import type { AdminRequests } from '../admin/admin-requests.ts';
-import type { NodeOrder } from '../admin/decommission.ts';
-import { type ClusterDescription, type DescribedNode, together } from '../admin/describe.ts';
-import { type DrainOrder, faultInDraining, type UndrainOrder } from '../admin/drain-order.ts';
-import type { FinalizeAnswer, FinalizeOrder } from '../admin/levels.ts';
-import type { OrderAnswer } from '../admin/node-requests.ts';
-import type { HeldCopy, RecoveryAnswer, RecoveryOrder } from '../admin/recover-order.ts';
-import type { DialledAddress } from './join.ts';
+import type { DialledAddress } from '../peer/join.ts';
+import type { AdminRequests } from './admin-requests.ts';
+import type { NodeOrder } from './decommission.ts';
+import { type ClusterDescription, type DescribedNode, together } from './describe.ts';
+import { type DrainOrder, faultInDraining, type UndrainOrder } from './drain-order.ts';
+import type { FinalizeAnswer, FinalizeOrder } from './levels.ts';
+import type { OrderAnswer } from './node-requests.ts';
+import type { HeldCopy, RecoveryAnswer, RecoveryOrder } from './recover-order.ts';
 
 export interface AdminRequest {
   readonly order:
