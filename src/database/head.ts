@@ -177,7 +177,7 @@ export function readTimeRow(key: Uint8Array, value: Uint8Array, place: TimeRowKe
   const block = readEntries(key, row, row.varint(), startOfTimes(place));
   const entries = Array.from({ length: block.count }, (_, at) => block.entry(at));
   // They are written in order of position, and the sort is stable.
-  return entries.sort((left, right) => left.nanos - right.nanos);
+  return entries.toSorted((left, right) => left.nanos - right.nanos);
 }
 
 /** The entry that the first one in a row of times is relative to: the key says its second and revision. */

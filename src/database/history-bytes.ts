@@ -70,7 +70,7 @@ export class HistoryBytes {
    * when there were fewer: then it gets those.
    */
   gather(wanted: readonly Wanted[], take: (place: number, bytes: Uint8Array) => number): void | Promise<void> {
-    const places = wanted.map((_, place) => place).sort((a, b) => positionIn(wanted, a) - positionIn(wanted, b));
+    const places = wanted.map((_, place) => place).toSorted((a, b) => positionIn(wanted, a) - positionIn(wanted, b));
     this.noteEnd(positionIn(wanted, places.at(-1) ?? 0));
     return this.#gather(wanted, places, take);
   }

@@ -94,7 +94,7 @@ it('events of posting entries are the same one by one and all at once, in any or
   for (let n = 0; n < 60; n++)
     await host.apply(transactionOf(orders(1, n % 3 === 0 ? 0 : n), [], new Uint8Array(n % 5 === 0 ? 5000 : 10)));
   // The ids of the second are longer than what is read at first.
-  for (const _ of [1, 2]) await host.apply(transactionOf(orders(100, 500), [], new Uint8Array(2000)));
+  for (let n = 0; n < 2; n++) await host.apply(transactionOf(orders(100, 500), [], new Uint8Array(2000)));
   await host.flush();
   const reader = readerOf(host);
   const list = await postings(reader, 62);
