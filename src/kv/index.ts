@@ -16,7 +16,6 @@
  *   K6  `next` answers without a row only at the end of the range, and never with more rows than were asked for.
  *   K7  Keys written as tuples of the same shape sort as the tuples do, part by part.
  *   K8  The keys that begin with a prefix are exactly those from the prefix up to its `prefixEnd`.
- *   K9  Releasing a value affects neither the store nor other readers of the same row.
  *   K10 A history shows the bytes that were appended to it, or a fault; no row of a batch is seen before its records.
  */
 export {

@@ -48,12 +48,6 @@ export interface KvReader {
   /** The value of a key, or undefined. Sees every write whose promise has resolved (K4). */
   get(key: Uint8Array): Uint8Array | undefined;
   range(options: KvRangeOptions): KvRange;
-  /**
-   * Declares that a value from this reader is not used any more (K9): a store that made a copy for the caller frees it
-   * at once instead of leaving it to the garbage collector. Optional, and worth it for values of kilobytes that are
-   * read by the thousand.
-   */
-  release(value: Uint8Array): void;
 }
 
 /** Rows to write together (K2). Written at most once, by the store that created it. */

@@ -208,11 +208,6 @@ class LevelKv implements LevelStore {
     }
   }
 
-  release(value: Uint8Array): void {
-    // The binding gives every value a buffer of its own, which a view into something larger would not be.
-    if (value.byteLength === value.buffer.byteLength && value.buffer instanceof ArrayBuffer) value.buffer.transfer(0);
-  }
-
   batch(): KvBatch {
     return new LevelBatch(this.#database.batch());
   }

@@ -47,10 +47,6 @@ export class CountingReader implements KvReader {
     return value;
   }
 
-  release(value: Uint8Array): void {
-    this.#reader.release(value);
-  }
-
   range(options: KvRangeOptions): KvRange {
     const range = this.#reader.range(options);
     this.ranges++;

@@ -1,5 +1,5 @@
-// Conformance tests of the kv port: every implementation must keep K1 to K6 and K9 (src/kv/index.ts). The same cases
-// and random histories run against each implementation and against a sorted list. An implementation calls
+// Conformance tests of the kv port: every implementation must keep K1 to K6 (src/kv/index.ts). The same cases and
+// random histories run against each implementation and against a sorted list. An implementation calls
 // `kvConformance` with a function that opens an empty store.
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -88,18 +88,6 @@ export function kvConformance(name: string, open: () => Promise<KvUnderTest>): v
         const before = store.get(bytes(1));
         await put(store, [bytes(1), bytes(8)]);
         expect([...(before ?? [])]).toEqual([7]);
-      });
-
-      it('keeps a row, and what others read of it, when a value of it is released (K9)', async () => {
-        await put(store, [bytes(1), bytes(7, 8)]);
-        const other = store.get(bytes(1));
-        const [row] = await drain(tested.reader, { gte: LOWEST, lt: HIGHEST });
-        for (const value of [store.get(bytes(1)), row?.value]) store.release(value ?? bytes());
-        tested.reader.release(tested.reader.get(bytes(1)) ?? bytes());
-        store.release(bytes());
-        expect([...(other ?? [])]).toEqual([7, 8]);
-        expect([...(store.get(bytes(1)) ?? [])]).toEqual([7, 8]);
-        expect(plain(await drain(store, { gte: LOWEST, lt: HIGHEST }))).toEqual([[[1], [7, 8]]]);
       });
 
       it('takes keys and values that are views into larger buffers', async () => {

@@ -24,10 +24,6 @@ export class LendingReader implements KvReader {
     return this.#reader.get(key);
   }
 
-  release(value: Uint8Array): void {
-    this.#reader.release(value);
-  }
-
   range(options: KvRangeOptions): KvRange {
     return this.#reader.range(options);
   }

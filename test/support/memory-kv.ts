@@ -48,11 +48,6 @@ class MemoryKv implements KvStore {
     return new MemoryRange(this.#rows, options);
   }
 
-  /** Its values belong to the store. */
-  release(): void {
-    this.#assertOpen();
-  }
-
   batch(): KvBatch {
     return new MemoryBatch();
   }

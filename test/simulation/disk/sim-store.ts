@@ -215,12 +215,8 @@ export class SimStore {
   openIn(isolate: Isolate): KvStore & { readonly syncFiles: () => Promise<void> } {
     return {
       history: this.#historyIn(isolate),
-      // Returns a copy for each caller, like LevelDB's binding, and invalidates it on release (K9).
+      // Returns a copy for each caller, like LevelDB's binding.
       get: (key) => this.#visible.get(key)?.slice(),
-      release: (value) => {
-        if (value.byteLength === value.buffer.byteLength && value.buffer instanceof ArrayBuffer)
-          value.buffer.transfer(0);
-      },
       range: (options) => new SlowRange(this.#visible.range(options), isolate, () => this.#drawUs(READ_US_MEAN)),
       batch: () => new RecordedBatch(),
       write: (batch, options) => this.#write(isolate, batch, options),

@@ -37,10 +37,6 @@ export class LossyKv implements KvStore {
     return this.#visible.range(options);
   }
 
-  release(value: Uint8Array): void {
-    this.#visible.release(value);
-  }
-
   batch(): KvBatch {
     return new RecordedBatch();
   }

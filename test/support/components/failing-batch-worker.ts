@@ -18,7 +18,6 @@ const kv: KvReader = {
     if (reads % FAILS_EACH === 0) throw new Error('This read fails');
     return store.range(options);
   },
-  release: (value) => store.release(value),
 };
 const source = { kv, sha256: nativeSha256 };
 await runBatches(async () => ({ source, close: () => store.close() }));

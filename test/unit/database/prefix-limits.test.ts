@@ -106,7 +106,6 @@ it('the rows that are read for prefixes are bounded, for any number of alternati
   const reader = new CountingReader(store);
   const counted = withMethods<KvStore>(store, {
     get: (key) => reader.get(key),
-    release: (value) => reader.release(value),
     range: (options) => reader.range(options),
   });
   const host = await manySubjects(counted);
