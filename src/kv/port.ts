@@ -65,8 +65,8 @@ export interface KvBatch {
 
 export interface KvWriteOptions {
   /**
-   * True: the rows are on stable storage when the promise resolves; records of histories are not. Default false: the rows
-   * survive the process only.
+   * True: the rows are on stable storage when the promise resolves; records of histories are not. Default false: the
+   * rows survive the process only.
    */
   readonly sync?: boolean;
 }
@@ -82,8 +82,8 @@ export interface KvStore extends KvReader {
   /** Reclaims the space of deleted and overwritten rows. Changes no row. */
   compact(gte: Uint8Array, lt: Uint8Array): Promise<void>;
   /**
-   * Removes what a history has from the position on; at 0 the history itself. Returns its end: less than `position` where
-   * a crash has lost or torn the end of what was not synced, which is removed too.
+   * Removes what a history has from the position on; at 0 the history itself. Returns its end: less than `position`
+   * where a crash has lost or torn the end of what was not synced, which is removed too.
    */
   cutHistory(group: GroupId, position: number): Promise<number>;
   /** Makes the history of `to` that of `from`, whatever it was before. Nothing else may use `to` meanwhile. */

@@ -95,7 +95,7 @@ export class Candidates {
   }
 
   /** Adds the events of the first entries to a slice that is not full. Returns how many entries it is done with. */
-  async fill(slice: Slice, entries: readonly PostingEntry[], test: EventTest | undefined): Promise<number> {
+  async readInto(slice: Slice, entries: readonly PostingEntry[], test: EventTest | undefined): Promise<number> {
     const events = await this.#reader.eventsOf(entries.slice(0, this.roomIn(slice, test)), slice.bytesLeft);
     this.#eventBytes = events.reduce((sum, { bytes }) => sum + bytes.length, 0) / events.length;
     let done = 0;

@@ -37,7 +37,7 @@ export class HitEvents implements EventChunks {
     for (let readsLeft = SLICE_READS; !slice.full; ) {
       readsLeft -= await this.#find(this.#candidates.roomIn(slice, test), readsLeft);
       if (this.#found.length === 0) break;
-      this.#found.splice(0, await this.#candidates.fill(slice, this.#found, test));
+      this.#found.splice(0, await this.#candidates.readInto(slice, this.#found, test));
     }
     await hits.release();
     return this.isOver && slice.events.length === 0 ? undefined : slice.events;

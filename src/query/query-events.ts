@@ -74,7 +74,8 @@ export async function* slicesOf<Slice extends number | readonly unknown[]>(
 ): AsyncGenerator<Slice> {
   try {
     const slices = await open(pace);
-    for (let left = limit; left > 0 && signal?.aborted !== true; ) {
+    for (let left = limit; left > 0; ) {
+      if (signal?.aborted === true) return;
       await pace.ready();
       const slice = await slices.next(left);
       if (slice === undefined) return;

@@ -153,7 +153,7 @@ class TimeEvents implements EventChunks {
     const test = this.#isExact ? undefined : this.#test;
     const entries = this.#entries.slice(this.#next, this.#next + this.#candidates.roomIn(slice, test));
     const before = slice.events.length;
-    const done = await this.#candidates.fill(slice, entries, test);
+    const done = await this.#candidates.readInto(slice, entries, test);
     this.#next += done;
     this.#after = this.#entries[this.#next - 1] ?? this.#after;
     const inVain = done - (slice.events.length - before);

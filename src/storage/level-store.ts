@@ -169,7 +169,10 @@ class LevelKv implements LevelStore {
     this.#directory = directory;
     const write: TailRows['write'] = async (rows, options) => {
       const batch = this.batch();
-      for (const [key, value] of rows) value === undefined ? batch.del(key) : batch.put(key, value);
+      for (const [key, value] of rows) {
+        if (value === undefined) batch.del(key);
+        else batch.put(key, value);
+      }
       await this.write(batch, options);
     };
     this.#histories = new Histories({

@@ -25,9 +25,9 @@ export interface SegmentStep {
 
 /** Decides which unsynced data survives a power loss. */
 export interface SegmentSurvival {
-  sector(path: string, offset: number): boolean;
-  /** Whether a change of the name survives. */
-  name(path: string): boolean;
+  readonly sector: (path: string, offset: number) => boolean;
+  /** True if a change of the name survives. */
+  readonly name: (path: string) => boolean;
 }
 
 type Entry = Inode | 'directory';

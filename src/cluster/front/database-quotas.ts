@@ -2,10 +2,10 @@
  * Quotas of databases: measures the size of each in the store of this node, and refuses writes to a database above its
  * quota.
  *
- * The measure is the size of its history and LevelDB's estimate of its rows, every two seconds, so a database may exceed
- * its quota by the writes of that time and by the write buffer. Every node with a replica refuses by itself. Reads and
- * the deletion of the database are always allowed. An exact name has precedence over patterns, and a longer pattern over
- * shorter ones.
+ * The measure is the size of its history and LevelDB's estimate of its rows, every two seconds, so a database may
+ * exceed its quota by the writes of that time and by the write buffer. Every node with a replica refuses by itself.
+ * Reads and the deletion of the database are always allowed. An exact name has precedence over patterns, and a longer
+ * pattern over shorter ones.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { DatabaseError, type GroupId } from '#base';

@@ -150,8 +150,11 @@ async function isWholeAt(ports: CutPorts, bases: readonly number[], position: nu
 async function readBlock(disk: SegmentDisk, { path, block }: EndBlock): Promise<Uint8Array | undefined> {
   const bytes = new Uint8Array(BLOCK_BYTES);
   const file = await disk.openToWrite(path, 'existing');
-  const count = await file.read(bytes, block * BLOCK_BYTES).finally(() => file.close());
-  return count === BLOCK_BYTES ? bytes : undefined;
+  try {
+    return (await file.read(bytes, block * BLOCK_BYTES)) === BLOCK_BYTES ? bytes : undefined;
+  } finally {
+    await file.close();
+  }
 }
 
 /** The data of the block up to the end; absent when they are not, or not surely, what was written. */
@@ -170,16 +173,15 @@ async function readEnd(
 }
 
 /** Ends the file with these data of its last block. */
-async function endFile({ disk, directory }: CutPorts, { path, block }: EndBlock, partial: Uint8Array): Promise<void> {
+async function endFile({ disk, directory }: CutPorts, last: EndBlock, partial: Uint8Array): Promise<void> {
+  const { path, block } = last;
   const [at, end] = [block * BLOCK_BYTES, (block + 1) * BLOCK_BYTES];
   const { size, nlink } = await disk.stat(path);
-  const found = new Uint8Array(BLOCK_BYTES);
   const wanted = new Uint8Array(BLOCK_BYTES);
   wanted.set(partial);
   sealBlock(wanted, 0, partial.length);
-  const reading = await disk.openToWrite(path, 'existing');
-  await reading.read(found, at).finally(() => reading.close());
-  if (size === end && compareBytes(found, wanted) === 0) return;
+  const found = await readBlock(disk, last);
+  if (size === end && found !== undefined && compareBytes(found, wanted) === 0) return;
   // Another history may share the file.
   if (nlink > 1) {
     await disk.copy(path, `${path}.copy`);

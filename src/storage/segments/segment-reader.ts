@@ -74,23 +74,20 @@ export class SegmentReader implements HistoryReader {
     memory?: ReadMemory,
   ): readonly Uint8Array[] | Promise<readonly Uint8Array[]> {
     const found = ranges.map((range) => this.#readSoon(group, range, memory));
-    return found.every((bytes) => bytes instanceof Uint8Array) ? found : allOf(found);
+    if (found.every((bytes) => bytes !== undefined)) return found;
+    return allOf(ranges.map((range, index) => found[index] ?? this.#readLater(group, range, memory)));
   }
 
   close(): void {
     this.#files.close();
   }
 
-  /** Reads on this thread only what does not wait for the disk. */
-  #readSoon(group: GroupId, range: HistoryRange, memory?: ReadMemory): Uint8Array | Promise<Uint8Array> {
-    try {
-      const parts = this.#partsOf(group, range);
-      if ('text' in parts || parts.some(({ file }) => file.isSlow)) return this.#readLater(group, range, memory);
-      const found = this.#readNow(group, range, memory);
-      return found instanceof Uint8Array ? found : this.#readLater(group, range, memory);
-    } catch (failure) {
-      return Promise.reject(failure as Error);
-    }
+  /** Reads on this thread; undefined for a range that has to wait for the disk or for the writer. */
+  #readSoon(group: GroupId, range: HistoryRange, memory?: ReadMemory): Uint8Array | undefined {
+    const parts = this.#partsOf(group, range);
+    if ('text' in parts || parts.some(({ file }) => file.isSlow)) return undefined;
+    const found = this.#readNow(group, range, memory);
+    return found instanceof Uint8Array ? found : undefined;
   }
 
   async #readLater(group: GroupId, range: HistoryRange, memory?: ReadMemory): Promise<Uint8Array> {

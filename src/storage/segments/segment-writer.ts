@@ -49,7 +49,7 @@ export class SegmentWriter {
   #files = new Set<string>();
   #directories = new Set<string>();
   #written = new Map<GroupId, Pick<Tail, 'end' | 'partial'>>();
-  #failure: unknown;
+  #failure: Error | undefined;
 
   constructor(directory: string, disk: SegmentDisk = nodeSegmentDisk) {
     this.#directory = directory;
@@ -92,7 +92,7 @@ export class SegmentWriter {
     });
   }
 
-  /** Makes the history of `to`, which has none, that of `from`. Sealed segments are shared where the file system can. */
+  /** Makes the history of `to`, which has none, that of `from`. Sealed segments are shared where hard links exist. */
   async copy(from: GroupId, to: GroupId): Promise<void> {
     await this.#guarded(async () => {
       const bases = segmentBases(await this.#disk.listLater(this.#directoryOf(from)));
@@ -227,7 +227,11 @@ export class SegmentWriter {
     // A reader that has the file open finds it empty and looks for it again. Another history may share the file.
     if ((await this.#disk.stat(path)).nlink === 1) {
       const file = await this.#disk.openToWrite(path, 'existing');
-      await file.truncate(0).finally(() => file.close());
+      try {
+        await file.truncate(0);
+      } finally {
+        await file.close();
+      }
     }
     await this.#disk.remove(path);
   }
@@ -243,8 +247,8 @@ export class SegmentWriter {
     try {
       return await work();
     } catch (cause) {
-      const isOfDisk = cause instanceof Error && 'syscall' in cause;
-      this.#failure ??= isOfDisk ? unwritten(this.#directory, cause) : cause;
+      const failure = cause instanceof Error ? cause : new Error(String(cause));
+      this.#failure ??= 'syscall' in failure ? unwritten(this.#directory, failure) : failure;
       throw this.#failure;
     }
   }
@@ -258,7 +262,10 @@ export class SegmentWriter {
   }
 }
 
-/** Puts records into the blocks from offset `at` on, of which `used` bytes of data are there; returns those of the last. */
+/**
+ * Puts records into the blocks from offset `at` on, the first of which has `used` bytes of data. Returns the data of
+ * the last block.
+ */
 function fillBlocks(bytes: Uint8Array, at: number, used: number, records: Uint8Array): Uint8Array {
   let taken = 0;
   let filled = used;

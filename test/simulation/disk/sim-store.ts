@@ -52,7 +52,7 @@ const [SYNCED, UNSYNCED] = [Uint8Array.of(1), Uint8Array.of(0)];
 export class SimStore {
   #visible = memoryKv();
   #disk = new MemorySegmentDisk();
-  /** Those of the process that runs. */
+  /** Histories as the process that runs has them open. */
   #histories = this.#openHistories();
   /** The rows at the last power failure or silent fault; the writes since then are not included. */
   readonly #durable = memoryKv();

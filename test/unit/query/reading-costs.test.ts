@@ -16,7 +16,7 @@ const TRANSACTION_BYTES = 4_000;
 const BLOCK_BYTES = 4_092;
 
 /** Ten events of 2,000 streams and five types. Each stream gets one event in every tenth of the history. */
-function transaction(n: number): readonly EventSketch[] {
+function sketchesOf(n: number): readonly EventSketch[] {
   return Array.from({ length: PER_TRANSACTION }, (_, place) => {
     const stream = (n * PER_TRANSACTION + place) % STREAMS;
     return {
@@ -34,7 +34,7 @@ const database = new KnownDatabase(store, counted);
 
 beforeAll(async () => {
   for (let n = 0; n < TRANSACTIONS; n++) {
-    database.apply(transaction(n), CREATED_AT_MS + 100 * n);
+    database.apply(sketchesOf(n), CREATED_AT_MS + 100 * n);
     if (n % 50 === 0) await database.flush();
   }
   await database.flush();

@@ -1,5 +1,5 @@
-// Goal: rows and history of a deleted group are cleared permanently, with a power failure at any time (C8). Method: a store that
-// may lose each batch that is not synced; the power fails after the trash has written.
+// Goal: rows and history of a deleted group are cleared permanently, with a power failure at any time (C8). Method: a
+// store that may lose each batch that is not synced; the power fails after the trash has written.
 import { expect, it } from 'vitest';
 import { toGroupId } from '#base';
 import type { KvReader } from '#kv';

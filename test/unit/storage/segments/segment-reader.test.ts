@@ -96,7 +96,7 @@ describe('a reader of segments', () => {
     const reader = new SegmentReader(HISTORIES, { disk, nowMs: () => nowMs++ * 2, pauses: NO_PAUSES });
     for (const group of groups) reader.read(group, { from: 0, to: 100 });
     expect(disk.openCount).toBe(64);
-    const found = await Promise.all(groups.map((group) => reader.readAll(group, [{ from: 0, to: 100 }])));
+    const found = await Promise.all(groups.map(async (group) => reader.readAll(group, [{ from: 0, to: 100 }])));
     expect(found.flat()).toHaveLength(200);
     expect(disk.openCount).toBe(64);
     reader.close();
