@@ -2,14 +2,17 @@
 import type { GroupId } from '#base';
 import type { HistoryReader } from '#kv';
 import { Histories, type HistoriesOptions, type TailRows } from '../../src/storage/segments/histories.ts';
+import type { ReadClock } from '../../src/storage/segments/read-times.ts';
 import { MemorySegmentDisk, type SegmentSurvival } from './memory-segment-disk.ts';
 
 export const HISTORIES = 'store/histories';
+/** A clock that never shows a slow read. */
+export const STILL: ReadClock = { nowMs: () => 0, diskReads: () => 0 };
 export const NO_PAUSES = { now: (): void => undefined, later: async (): Promise<void> => undefined };
 
 /** Options of histories of a simulated store: no read is slow, and no writer runs while a read waits. */
 export function simulated(disk: MemorySegmentDisk, rows: TailRows): HistoriesOptions {
-  return { directory: HISTORIES, disk, rows, nowMs: () => 0, pauses: NO_PAUSES };
+  return { directory: HISTORIES, disk, rows, clock: STILL, pauses: NO_PAUSES };
 }
 
 type Rows = Map<string, Uint8Array>;

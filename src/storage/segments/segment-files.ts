@@ -1,10 +1,6 @@
-/**
- * The segment files that one isolate reads: which there are of each group, and a bounded number of open descriptors.
- *
- * A file is read on the thread while its reads are fast, because they are then served by the page cache. After a slow
- * one the file counts as slow, and its reads leave the thread, until enough of them in a row were fast.
- */
+/** The segment files that one isolate reads: which there are of each group, and a bounded number of open descriptors. */
 import type { GroupId } from '#base';
+import { type ReadClock, ReadTimes } from './read-times.ts';
 import type { ReadableSegment, SegmentDisk } from './segment-disk.ts';
 import { BLOCK_BYTES, groupName, readHeader, segmentBases, segmentName } from './segment-format.ts';
 
@@ -12,14 +8,9 @@ export interface SegmentFilesOptions {
   /** Directory with one directory for each group. */
   readonly directory: string;
   readonly disk: SegmentDisk;
-  readonly nowMs: () => number;
+  readonly clock: ReadClock;
 }
 
-/** A read on the thread that takes longer did not come from the page cache. */
-const SLOW_MS = 1;
-/** So many reads off the thread in a row, each faster than this, and the file is in the page cache again. */
-const FAST_READS = 32;
-const FAST_MS = 0.3;
 const OPEN_FILES_MAX = 64;
 const GROUPS_MAX = 1024;
 
@@ -47,9 +38,8 @@ export class SegmentFile {
   readonly #path: string;
   readonly #options: SegmentFilesOptions;
   readonly #onOpened: (file: SegmentFile) => void;
+  readonly #times: ReadTimes;
   #file: SharedFile | undefined;
-  #isSlow = false;
-  #fastReads = 0;
 
   constructor(directory: string, base: number, options: SegmentFilesOptions, onOpened: (file: SegmentFile) => void) {
     this.name = segmentName(base);
@@ -57,19 +47,34 @@ export class SegmentFile {
     this.#path = `${directory}/${this.name}`;
     this.#options = options;
     this.#onOpened = onOpened;
+    this.#times = new ReadTimes(options.clock);
   }
 
-  /** Whether a read on the thread may wait for the disk. */
-  get isSlow(): boolean {
-    return this.#isSlow;
+  /** Whether a read on the thread probably waits for the disk. */
+  get isCold(): boolean {
+    return this.#times.isCold;
   }
 
   /** Reads on this thread; returns how many bytes there were. */
   read(into: Uint8Array, at: number): number | SegmentFault {
-    const { disk, nowMs } = this.#options;
-    const startMs = nowMs();
+    return this.#times.timed(() => this.#readNow(into, at));
+  }
+
+  /** The same off this thread. */
+  async readLater(into: Uint8Array, at: number): Promise<number | SegmentFault> {
+    const file = this.#file?.shared() ?? (await this.#openLater());
+    if (!(file instanceof SharedFile)) return file;
+    return file.readLater(into, at).finally(() => file.release());
+  }
+
+  close(): void {
+    this.#file?.release();
+    this.#file = undefined;
+  }
+
+  #readNow(into: Uint8Array, at: number): number | SegmentFault {
     if (this.#file === undefined) {
-      const opened = disk.open(this.#path);
+      const opened = this.#options.disk.open(this.#path);
       if (opened === undefined) return missing(`there is no file ${this.#path}`);
       const header = new Uint8Array(BLOCK_BYTES);
       const fault = this.#faultIn(header, opened.read(header, 0));
@@ -77,28 +82,7 @@ export class SegmentFile {
       else opened.close();
       if (fault !== undefined) return fault;
     }
-    const count = this.#file?.read(into, at) ?? 0;
-    if (nowMs() - startMs > SLOW_MS) this.#isSlow = true;
-    return count;
-  }
-
-  /** The same off this thread. */
-  async readLater(into: Uint8Array, at: number): Promise<number | SegmentFault> {
-    const startMs = this.#options.nowMs();
-    const file = this.#file?.shared() ?? (await this.#openLater());
-    if (!(file instanceof SharedFile)) return file;
-    const count = await file.readLater(into, at).finally(() => file.release());
-    this.#fastReads = this.#options.nowMs() - startMs < FAST_MS ? this.#fastReads + 1 : 0;
-    if (this.#fastReads >= FAST_READS) {
-      this.#isSlow = false;
-      this.#fastReads = 0;
-    }
-    return count;
-  }
-
-  close(): void {
-    this.#file?.release();
-    this.#file = undefined;
+    return this.#file?.read(into, at) ?? 0;
   }
 
   /** The descriptor, for one more user. */

@@ -8,6 +8,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { assert, DatabaseError, type GroupId, NO_BYTES } from '#base';
 import { HistoryFault, type HistoryRange, type HistoryReader, type ReadMemory } from '#kv';
+import type { ReadClock } from './read-times.ts';
 import { nodeSegmentDisk, type SegmentDisk } from './segment-disk.ts';
 import { damaged, missing, type SegmentFault, type SegmentFile, SegmentFiles } from './segment-files.ts';
 import { BLOCK_BYTES, BLOCK_DATA_BYTES, blockAt, blockStart, usedInBlock } from './segment-format.ts';
@@ -15,7 +16,7 @@ import { BLOCK_BYTES, BLOCK_DATA_BYTES, blockAt, blockStart, usedInBlock } from 
 export interface SegmentReaderOptions {
   /** Default: the file system of this machine. */
   readonly disk?: SegmentDisk;
-  readonly nowMs?: () => number;
+  readonly clock?: ReadClock;
   readonly pauses?: Pauses;
 }
 
@@ -37,6 +38,8 @@ const PAUSES: Pauses = {
   later: () => delay(PAUSE_MS),
 };
 
+const CLOCK: ReadClock = { nowMs: () => performance.now(), diskReads: () => process.resourceUsage().fsRead };
+
 /** The share of a range that one segment has. */
 interface Part {
   readonly file: SegmentFile;
@@ -53,8 +56,8 @@ export class SegmentReader implements HistoryReader {
   readonly #pauses: Pauses;
 
   constructor(directory: string, options: SegmentReaderOptions = {}) {
-    const { disk = nodeSegmentDisk, nowMs = () => performance.now(), pauses = PAUSES } = options;
-    this.#files = new SegmentFiles({ directory, disk, nowMs });
+    const { disk = nodeSegmentDisk, clock = CLOCK, pauses = PAUSES } = options;
+    this.#files = new SegmentFiles({ directory, disk, clock });
     this.#pauses = pauses;
   }
 
@@ -85,7 +88,7 @@ export class SegmentReader implements HistoryReader {
   /** Reads on this thread; undefined for a range that has to wait for the disk or for the writer. */
   #readSoon(group: GroupId, range: HistoryRange, memory?: ReadMemory): Uint8Array | undefined {
     const parts = this.#partsOf(group, range);
-    if ('text' in parts || parts.some(({ file }) => file.isSlow)) return undefined;
+    if ('text' in parts || parts.some(({ file }) => file.isCold)) return undefined;
     const found = this.#readNow(group, range, memory);
     return found instanceof Uint8Array ? found : undefined;
   }
