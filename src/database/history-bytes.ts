@@ -8,7 +8,7 @@ import type { GroupId } from '#base';
 import { type HistoryRange, type HistoryReader, type KvReader, ReadMemory } from '#kv';
 
 /** What is read at a place at first. */
-const GUESS_BYTES = 1024;
+const GUESS_BYTES = 512;
 /** Places that are closer are read as one range: so many bytes cost less than another read. */
 const GAP_BYTES = 4096;
 const NO_BYTES: Uint8Array = new Uint8Array(0);

@@ -44,9 +44,14 @@ export function sealBlock(bytes: Uint8Array, at: number, used: number): void {
 /** Number of data bytes of the block at `at`; undefined when the block is not one that was sealed. */
 export function usedInBlock(bytes: Uint8Array, at: number): number | undefined {
   const used = (bytes[at + USED_AT] ?? 0) | ((bytes[at + USED_AT + 1] ?? 0) << 8);
-  const [one = 0, two = 0, three = 0, four = 0] = bytes.subarray(at + CRC_AT, at + BLOCK_BYTES);
-  const crc = (one | (two << 8) | (three << 16) | (four << 24)) >>> 0;
+  const low = (bytes[at + CRC_AT] ?? 0) | ((bytes[at + CRC_AT + 1] ?? 0) << 8);
+  const crc = (low | ((bytes[at + CRC_AT + 2] ?? 0) << 16) | ((bytes[at + CRC_AT + 3] ?? 0) << 24)) >>> 0;
   return used <= BLOCK_DATA_BYTES && crc === checksum(bytes, at, at + CRC_AT) ? used : undefined;
+}
+
+/** Whether a block at the beginning of `bytes`, which was verified, has no room for more. */
+export function isFullBlock(bytes: Uint8Array): boolean {
+  return ((bytes[USED_AT] ?? 0) | ((bytes[USED_AT + 1] ?? 0) << 8)) === BLOCK_DATA_BYTES;
 }
 
 /** Number of the block that has the position, in the segment that begins at `base`. */

@@ -8,10 +8,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { assert, DatabaseError, type GroupId, NO_BYTES } from '#base';
 import { HistoryFault, type HistoryRange, type HistoryReader, type ReadMemory } from '#kv';
+import { BlockCache } from './block-cache.ts';
 import type { ReadClock } from './read-times.ts';
 import { nodeSegmentDisk, type SegmentDisk } from './segment-disk.ts';
 import { damaged, missing, type SegmentFault, type SegmentFile, SegmentFiles } from './segment-files.ts';
-import { BLOCK_BYTES, BLOCK_DATA_BYTES, blockAt, blockStart, usedInBlock } from './segment-format.ts';
+import { BLOCK_BYTES, BLOCK_DATA_BYTES, blockAt, blockStart, isFullBlock, usedInBlock } from './segment-format.ts';
 
 export interface SegmentReaderOptions {
   /** Default: the file system of this machine. */
@@ -53,6 +54,7 @@ interface Part {
 
 export class SegmentReader implements HistoryReader {
   readonly #files: SegmentFiles;
+  readonly #cache = new BlockCache();
   readonly #pauses: Pauses;
 
   constructor(directory: string, options: SegmentReaderOptions = {}) {
@@ -88,8 +90,11 @@ export class SegmentReader implements HistoryReader {
   /** Reads on this thread; undefined for a range that has to wait for the disk or for the writer. */
   #readSoon(group: GroupId, range: HistoryRange, memory?: ReadMemory): Uint8Array | undefined {
     const parts = this.#partsOf(group, range);
-    if ('text' in parts || parts.some(({ file }) => file.isCold)) return undefined;
-    const found = this.#readNow(group, range, memory);
+    if ('text' in parts) return undefined;
+    const cached = this.#cached(parts, memory);
+    if (cached !== undefined) return cached;
+    if (parts.some(({ file }) => file.isCold)) return undefined;
+    const found = this.#readParts(group, parts, memory);
     return found instanceof Uint8Array ? found : undefined;
   }
 
@@ -106,13 +111,17 @@ export class SegmentReader implements HistoryReader {
   #readNow(group: GroupId, range: HistoryRange, memory?: ReadMemory): Uint8Array | SegmentFault {
     const parts = this.#partsOf(group, range);
     if ('text' in parts) return parts;
+    return this.#cached(parts, memory) ?? this.#readParts(group, parts, memory);
+  }
+
+  #readParts(group: GroupId, parts: readonly Part[], memory?: ReadMemory): Uint8Array | SegmentFault {
     const raw = memoryFor(parts, memory);
     for (const part of parts) {
       const count = orUnreadable(group, () => part.file.read(...placeOf(part, raw)));
       const fault = faultInCount(part, count);
       if (fault !== undefined) return fault;
     }
-    return joinBlocks(parts, raw);
+    return this.#joined(parts, raw);
   }
 
   async #tryLater(group: GroupId, range: HistoryRange, memory?: ReadMemory): Promise<Uint8Array | SegmentFault> {
@@ -127,7 +136,29 @@ export class SegmentReader implements HistoryReader {
       const fault = faultInCount(part, counts[index] ?? 0);
       if (fault !== undefined) return fault;
     }
-    return joinBlocks(parts, raw);
+    return this.#joined(parts, raw);
+  }
+
+  /** A range in one block of the cache. */
+  #cached(parts: readonly Part[], memory?: ReadMemory): Uint8Array | undefined {
+    const [part] = parts;
+    if (part === undefined || parts.length > 1 || part.blocks > 1) return undefined;
+    const { file, from, to, block } = part;
+    const data = this.#cache.find(file, block);
+    if (data === undefined) return undefined;
+    const bytes = memory?.take(to - from) ?? new Uint8Array(to - from);
+    const start = blockStart(block, file.base);
+    bytes.set(data.subarray(from - start, to - start));
+    return bytes;
+  }
+
+  #joined(parts: readonly Part[], raw: Uint8Array): Uint8Array | SegmentFault {
+    const [part] = parts;
+    const bytes = joinBlocks(parts, raw);
+    const isFull = part?.blocks === 1 && parts.length === 1 && isFullBlock(raw);
+    if (isFull && bytes instanceof Uint8Array)
+      this.#cache.keep(part.file, part.block, raw.subarray(0, BLOCK_DATA_BYTES));
+    return bytes;
   }
 
   #partsOf(group: GroupId, { from, to }: HistoryRange): readonly Part[] | SegmentFault {
