@@ -1,4 +1,4 @@
-/** The segment files that one isolate reads: which there are of each group, and a bounded number of open descriptors. */
+/** The segment files that one isolate reads: those of each group, and a bounded number of open descriptors. */
 import type { GroupId } from '#base';
 import { type ReadClock, ReadTimes } from './read-times.ts';
 import type { ReadableSegment, SegmentDisk } from './segment-disk.ts';
