@@ -46,8 +46,8 @@ ${table(HISTOGRAMS)}
   pending compactions, nor how long it has stalled writers; \`cairn_store_tables{level="0"}\` is the best indication.
 - The store as a whole has no quota: \`database-bytes-max\` limits single databases. \`cairn_disk_threshold_bytes\` is the disk
   space that must stay free.
-- A node that lags too far for the log receives a snapshot as pages and installs them as they arrive. There are no snapshot
-  files; the metrics with \`way="received"\` include the installation.
+- A node that lags too far for the log receives a snapshot as records of the history and installs them as they arrive. There
+  are no snapshot files; the metrics with \`way="received"\` include the installation.
 - A node that finds damaged data exits at once, so no scrape shows the damage. Watch for exit code 70, and for
   \`cairn_corruption_alarm\` at the next start, while the node verifies its store before it serves requests.
 - Raft gauges are totals over all groups of the node, because a node may have thousands. For a single database see

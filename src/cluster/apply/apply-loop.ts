@@ -8,8 +8,9 @@
  *
  * Applying runs in slices, so that the core handles syncs and requests in between and a batch is written early. Applied
  * entries are written when there are enough for a batch, when a client waits for their rows, and at the next tick at
- * the latest: rows that belong together then become one page and one version of a head. At most one batch is being
- * written; meanwhile entries are applied for the next. A machine sees everything that it has applied, written or not.
+ * the latest: transactions that belong together then become one append and one version of a head. At most one batch is
+ * being written; meanwhile entries are applied for the next. A machine sees everything that it has applied, written or
+ * not.
  * An entry that needs data from the store blocks its own group until everything that the group has applied is written
  * and its machine has read the data.
  */

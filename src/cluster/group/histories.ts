@@ -37,7 +37,7 @@ const LEVEL = 5;
 const LOOK_MS = 1000;
 /** Timeout of a request. */
 const ANSWER_MS = 2500;
-/** Maximum number of requests per tick: each costs its leader up to one read of a page. */
+/** Maximum number of requests per tick: each costs its leader up to one read of a record. */
 const ASKS_MAX = 128;
 
 export class Histories {

@@ -1,7 +1,7 @@
 /**
  * Snapshots of the groups of this node, in both directions: the interface for the runtime.
  *
- * A member that lags too far for its leader's log gets the state instead: the pages of a database after its position,
+ * A member that lags too far for its leader's log gets the state instead: the records of a database after its position,
  * or the whole catalog (state-transfer.ts).
  */
 import type { ReplicaId, Term } from '#base';

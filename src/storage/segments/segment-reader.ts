@@ -55,6 +55,8 @@ interface Part {
 export class SegmentReader implements HistoryReader {
   readonly #files: SegmentFiles;
   readonly #cache = new BlockCache();
+  /** The file of which blocks of the cache may be used in the current call. */
+  #usable: SegmentFile | undefined;
   readonly #pauses: Pauses;
 
   constructor(directory: string, options: SegmentReaderOptions = {}) {
@@ -64,6 +66,7 @@ export class SegmentReader implements HistoryReader {
   }
 
   read(group: GroupId, range: HistoryRange, memory?: ReadMemory): Uint8Array {
+    this.#usable = undefined;
     for (let repeat = 0; ; repeat++) {
       const found = this.#readNow(group, range, memory);
       if (found instanceof Uint8Array) return found;
@@ -78,6 +81,7 @@ export class SegmentReader implements HistoryReader {
     ranges: readonly HistoryRange[],
     memory?: ReadMemory,
   ): readonly Uint8Array[] | Promise<readonly Uint8Array[]> {
+    this.#usable = undefined;
     const found = ranges.map((range) => this.#readSoon(group, range, memory));
     if (found.every((bytes) => bytes !== undefined)) return found;
     return allOf(ranges.map((range, index) => found[index] ?? this.#readLater(group, range, memory)));
@@ -139,13 +143,14 @@ export class SegmentReader implements HistoryReader {
     return this.#joined(parts, raw);
   }
 
-  /** A range in one block of the cache. */
+  /** A range in one block of the cache. The replica may have been deleted since, and begun again with other records. */
   #cached(parts: readonly Part[], memory?: ReadMemory): Uint8Array | undefined {
     const [part] = parts;
     if (part === undefined || parts.length > 1 || part.blocks > 1) return undefined;
     const { file, from, to, block } = part;
     const data = this.#cache.find(file, block);
-    if (data === undefined) return undefined;
+    if (data === undefined || (this.#usable !== file && !file.isThere)) return undefined;
+    this.#usable = file;
     const bytes = memory?.take(to - from) ?? new Uint8Array(to - from);
     const start = blockStart(block, file.base);
     bytes.set(data.subarray(from - start, to - start));

@@ -74,6 +74,24 @@ describe('a reader of segments', () => {
     expect(disk.files).toHaveLength(2);
   });
 
+  it('keeps full blocks for small reads, and none of a history that was deleted and begun again', async () => {
+    const { disk, histories, history } = await withRecords([5_000]);
+    const range = { from: 100, to: 200 };
+    let reads = 0;
+    disk.onRead = () => {
+      reads += 1;
+    };
+    for (let again = 0; again < 3; again++) expect(history.readAll(GROUP, [range, range])).toHaveLength(2);
+    // The header, and the block.
+    expect(reads).toBe(2);
+    await histories.cut(GROUP, 0);
+    const bytes = new Uint8Array(5_000).fill(1);
+    const segments = [{ position: 0, revision: 1, chainHash: new Uint8Array(32) }];
+    await histories.append(new Map([[GROUP, { position: 0, bytes, segments }]]));
+    const [found] = await history.readAll(GROUP, [range]);
+    expect(found?.subarray(0, 100)).toEqual(bytes.subarray(100, 200));
+  });
+
   it('reads a block again that it has found torn', async () => {
     const { disk } = await withRecords([100]);
     const bytes = disk.file(FILE);
