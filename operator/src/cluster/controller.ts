@@ -134,7 +134,7 @@ async function observe(
   return { world, admin };
 }
 
-/** Whether the name is that of a pod of the StatefulSet, after the prefix. */
+/** Returns true when the name, after the prefix, is that of a pod of the StatefulSet. */
 function isNumbered({ metadata }: CairnCluster, prefix: string): (object: KubeObject) => boolean {
   const start = `${prefix}${metadata.name}-`;
   return ({ metadata: { name } }) => name.startsWith(start) && /^\d+$/.test(name.slice(start.length));

@@ -86,7 +86,7 @@ export function membersOf(world: World): readonly Member[] {
   return Array.from({ length: replicasOf(world) ?? 0 }, (_, ordinal) => memberOf(world, ordinal));
 }
 
-/** Whether a StatefulSet that stays owns all pods, so that Kubernetes deletes them with it. */
+/** Returns true when a StatefulSet that stays owns all pods: Kubernetes then deletes them with it. */
 export function isOwnerOfPods({ set, pods }: World): boolean {
   const isOwned = (pod: Pod): boolean => set !== undefined && !isTerminating(set) && isOwnedBy(pod, set);
   return pods.every((pod) => isTerminating(pod) || isOwned(pod));
