@@ -10,6 +10,7 @@ import { isOwnedBy, type Kind, type KubeObject, type Wanted } from '../kube/inde
 import type { RecoveryPod, RecoveryRun } from '../objects/index.ts';
 import {
   type Claim,
+  DATA,
   DRAIN_ANNOTATION,
   isReady,
   isTerminating,
@@ -77,7 +78,7 @@ export function memberOf(world: World, ordinal: number): Member {
     ordinal,
     name,
     pod: world.pods.find(({ metadata }) => metadata.name === name),
-    claim: world.claims.find(({ metadata }) => metadata.name === `data-${name}`),
+    claim: world.claims.find(({ metadata }) => metadata.name === `${DATA}${name}`),
     node: world.description?.nodes.filter((node) => node.name === name).toSorted((one, other) => other.id - one.id)[0],
   };
 }
