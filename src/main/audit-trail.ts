@@ -1,5 +1,5 @@
 /**
- * The audit log: opens the one that the settings name, and makes records of admin requests at the peer port
+ * The audit log: opens the log that the settings name, and makes records of admin requests at the peer port
  * (docs/security.md, ADR 0135).
  */
 import { closeSync, openSync, writeSync } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
- * Checks that this Node.js can run the program: its version, because `cairn` may be called with an older one than that
- * of `npm start`, and its permission model, which disables fsync whatever rights are granted. It runs before anything
+ * Checks that this Node.js can run the program: its version, because `cairn` may be called with an older one than
+ * `npm start` uses, and its permission model, which disables fsync whatever rights are granted. It runs before anything
  * is loaded that an older version cannot parse.
  */
 import { existsSync } from 'node:fs';

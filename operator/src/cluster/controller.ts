@@ -15,7 +15,7 @@ import {
 import { namesOf, type RecoveryPod, type RecoveryRun } from '../objects/index.ts';
 import { type Action, act, isIrreversible, MANAGER } from './actions.ts';
 import { Applied } from './applied.ts';
-import { type Claim, isReady, type KubeNode, type Pod, RECOVERY_ANNOTATION, type StatefulSet } from './kinds.ts';
+import { type Claim, DATA, isReady, type KubeNode, type Pod, RECOVERY_ANNOTATION, type StatefulSet } from './kinds.ts';
 import { plan } from './plan.ts';
 import { noteOf, REASONS, recheckMs, statusOf } from './status.ts';
 import { isStopped, type OwnedObject, type WantedObject, type World } from './world.ts';
@@ -104,7 +104,7 @@ async function observe(
   const [allPods, owned, kubeNodes] = [objects.pods(cluster), objects.owned(cluster), objects.kubeNodes()];
   const [set, allClaims] = [objects.set(cluster), objects.claims(cluster)];
   // Other parties may give the same labels to objects of theirs, such as the claim of a backup.
-  const [pods, claims] = [allPods.filter(isNumbered(cluster, '')), allClaims.filter(isNumbered(cluster, 'data-'))];
+  const [pods, claims] = [allPods.filter(isNumbered(cluster, '')), allClaims.filter(isNumbered(cluster, DATA))];
   // Ready nodes answer at once.
   const names = pods
     .toSorted((one, other) => Number(isReady(other)) - Number(isReady(one)))
@@ -134,7 +134,7 @@ async function observe(
   return { world, admin };
 }
 
-/** Whether the name is that of a pod of the StatefulSet, after the prefix. */
+/** Returns true when the name, after the prefix, is that of a pod of the StatefulSet. */
 function isNumbered({ metadata }: CairnCluster, prefix: string): (object: KubeObject) => boolean {
   const start = `${prefix}${metadata.name}-`;
   return ({ metadata: { name } }) => name.startsWith(start) && /^\d+$/.test(name.slice(start.length));

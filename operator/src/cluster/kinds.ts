@@ -101,6 +101,9 @@ function stateOf(object: Pod | KubeNode | undefined, type: string): StateOf | un
   return object?.status?.conditions?.find((condition) => condition.type === type);
 }
 
+/** Prefix of the name of a claim, before the name of its pod. */
+export const DATA = 'data-';
+
 /** Number of a pod, or of the pod of a claim. */
 export function ordinalOf(name: string): number {
   return Number(name.slice(name.lastIndexOf('-') + 1));

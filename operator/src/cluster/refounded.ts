@@ -4,10 +4,8 @@
  */
 import { parseJson } from '../kube/index.ts';
 import type { RecoveryRun } from '../objects/index.ts';
-import { type Claim, containerOf, type Pod, RECOVERY_ANNOTATION, STOPPED } from './kinds.ts';
+import { type Claim, containerOf, DATA, type Pod, RECOVERY_ANNOTATION, STOPPED } from './kinds.ts';
 import { isReleased, type World } from './world.ts';
-
-export const DATA = 'data-';
 
 export function runIn(annotations: Readonly<Record<string, string>> | undefined): RecoveryRun | undefined {
   const text = annotations?.[RECOVERY_ANNOTATION];

@@ -10,6 +10,7 @@ import { isOwnedBy, type Kind, type KubeObject, type Wanted } from '../kube/inde
 import type { RecoveryPod, RecoveryRun } from '../objects/index.ts';
 import {
   type Claim,
+  DATA,
   DRAIN_ANNOTATION,
   isReady,
   isTerminating,
@@ -77,7 +78,7 @@ export function memberOf(world: World, ordinal: number): Member {
     ordinal,
     name,
     pod: world.pods.find(({ metadata }) => metadata.name === name),
-    claim: world.claims.find(({ metadata }) => metadata.name === `data-${name}`),
+    claim: world.claims.find(({ metadata }) => metadata.name === `${DATA}${name}`),
     node: world.description?.nodes.filter((node) => node.name === name).toSorted((one, other) => other.id - one.id)[0],
   };
 }
@@ -86,7 +87,7 @@ export function membersOf(world: World): readonly Member[] {
   return Array.from({ length: replicasOf(world) ?? 0 }, (_, ordinal) => memberOf(world, ordinal));
 }
 
-/** Whether a StatefulSet that stays owns all pods, so that Kubernetes deletes them with it. */
+/** Returns true when a StatefulSet that stays owns all pods: Kubernetes then deletes them with it. */
 export function isOwnerOfPods({ set, pods }: World): boolean {
   const isOwned = (pod: Pod): boolean => set !== undefined && !isTerminating(set) && isOwnedBy(pod, set);
   return pods.every((pod) => isTerminating(pod) || isOwned(pod));
