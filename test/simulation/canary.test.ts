@@ -6,7 +6,7 @@ import { expect, it } from 'vitest';
 
 const MUTANTS_MS = 240_000;
 
-/** Mutants with the check or invariant that must detect them within the first three seeds. */
+/** Mutants with the check or invariant that must detect them within their first seeds. */
 const CANARIES = {
   'constraints-not-decided': /^check 4:/,
   'vote-for-shorter-log': /I5/,

@@ -107,7 +107,7 @@ const SHOWN: Rows = [
   ],
   [6, { nodes: 3, lanes: true, aimed: true, why: 'greetings that must not be believed' }],
   [
-    9,
+    4,
     {
       nodes: 3,
       ...ALL_MODES,

@@ -117,10 +117,10 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'holes-not-verified',
     file: 'src/cluster/core/crash-recovery.ts',
-    find: '  const isWhole = applied.index === checkpoint.index || (await machines.verify(kv, group, checkpoint));',
-    replace: '  const isWhole = applied.index >= checkpoint.index || (await machines.verify(kv, group, checkpoint));',
+    find: '  const isWhole = reaches && (applied.index === checkpoint.index || (await machines.verify(kv, group, checkpoint)));',
+    replace: '  const isWhole = reaches && applied.index >= checkpoint.index;',
     breaks: 'rows that a power failure lost are taken for applied',
-    run: { first: [18] },
+    run: { first: [16] },
   },
   {
     name: 'rebuild-not-synced',

@@ -25,7 +25,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     find: '  return isNotBehind(last, lastId(state.log)) && isNotBehind(last, state.owed);',
     replace: '  return last.term >= 0;',
     breaks: 'a candidate that lacks what is committed is elected',
-    run: { nodes: 3, aimed: true },
+    run: { nodes: 3, aimed: true, first: [5] },
   },
   {
     name: 'acknowledged-before-persist',
