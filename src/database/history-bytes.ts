@@ -19,6 +19,14 @@ interface Wanted {
   readonly least: number;
 }
 
+interface HistoryBytesOptions {
+  readonly kv: KvReader;
+  readonly group: GroupId;
+  readonly owner?: object | undefined;
+  /** What was read is valid until `release`. */
+  readonly lends: boolean;
+}
+
 export class HistoryBytes {
   readonly #history: HistoryReader;
   readonly #group: GroupId;
@@ -30,10 +38,10 @@ export class HistoryBytes {
   #last: Uint8Array = NO_BYTES;
   #lastAt = 0;
 
-  constructor({ kv, group, lends }: { readonly kv: KvReader; readonly group: GroupId; readonly lends: boolean }) {
+  constructor({ kv, group, owner, lends }: HistoryBytesOptions) {
     this.#history = kv.history;
     this.#group = group;
-    this.#memory = lends ? new ReadMemory() : undefined;
+    this.#memory = lends ? new ReadMemory(owner) : undefined;
   }
 
   /** Notes that the history reaches at least to the position. */

@@ -26,6 +26,7 @@
  *   D16 A history that is taken over goes on from here, by its chain of hashes, to a place in the log, as by the log.
  *   D17 A node is removed when it was leaving and no database names it any more, and is then never a node again; one at
  *       least is always active, and no database gets a copy on one that is not.
+ *   D18 Bytes that readers share are of the replica that is read, and were verified before they are used.
  *   D19 A recovered instance has the history of its copy, unchanged; its chain begins with the first instance's id.
  */
 export type { Applied } from './applied.ts';

@@ -31,6 +31,8 @@ export interface DatabaseSource {
   readonly kv: KvReader;
   readonly group: GroupId;
   readonly sha256: Sha256;
+  /** Stands for this replica: readers that lend share what they read of it (D18). Absent: they share nothing. */
+  readonly owner?: object | undefined;
 }
 
 /** An event as it is stored. */

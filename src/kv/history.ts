@@ -79,12 +79,21 @@ const spares: Uint8Array[] = [];
  * heap for.
  */
 export class ReadMemory {
+  /**
+   * Stands for the replica that is read. Reads with the same owner may share bytes that were read before; a replica
+   * that is deleted and received again may have others, so it needs an owner of its own. Absent: nothing is shared.
+   */
+  readonly owner: object | undefined;
   /** Chunks in use; the last one has room. */
   readonly #chunks: Uint8Array[] = [];
   #used = CHUNK_BYTES;
   /** Memory of a read that is larger than a chunk: slices of one walk use it in turn. */
   #large: Uint8Array = NO_BYTES;
   #isLargeUsed = false;
+
+  constructor(owner?: object) {
+    this.owner = owner;
+  }
 
   /** Bytes of any content, valid until `reset`. */
   take(byteLength: number): Uint8Array {

@@ -38,7 +38,7 @@ export class Reads {
 
   /** Rows of the instance. The binding changes whenever this node removes its replica or gets one (D18). */
   source(binding: Binding): DatabaseSource {
-    return { kv: this.#node.reader, group: binding.group, sha256: this.#sha256 };
+    return { kv: this.#node.reader, group: binding.group, sha256: this.#sha256, owner: binding };
   }
 
   /** The instance at a revision that is applied here. */

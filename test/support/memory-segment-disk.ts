@@ -126,7 +126,6 @@ export class MemorySegmentDisk implements SegmentDisk {
         await Promise.resolve();
         return read(into, at, true);
       },
-      size: () => entry.size,
       close: () => {
         this.openCount -= 1;
       },

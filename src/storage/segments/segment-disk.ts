@@ -7,16 +7,7 @@
  *   - after `syncDirectory` returned, so do the names in it;
  *   - before that, any subset of the written sectors of 512 bytes may have survived, each of them whole.
  */
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  open as openLater,
-  openSync,
-  readdirSync,
-  read as readLater,
-  readSync,
-} from 'node:fs';
+import { closeSync, constants, open as openLater, openSync, readdirSync, read as readLater, readSync } from 'node:fs';
 import { copyFile, type FileHandle, link, mkdir, open, readdir, rename, rmdir, stat, unlink } from 'node:fs/promises';
 import { patiently, patientlyAwait } from '../basis/descriptors.ts';
 
@@ -26,7 +17,6 @@ export interface ReadableSegment {
   read(into: Uint8Array, at: number): number;
   /** As `read`, off this thread. */
   readLater(into: Uint8Array, at: number): Promise<number>;
-  size(): number;
   close(): void;
 }
 
@@ -120,10 +110,6 @@ class NodeReadable implements ReadableSegment {
       done += count;
     }
     return done;
-  }
-
-  size(): number {
-    return fstatSync(this.#descriptor).size;
   }
 
   close(): void {

@@ -55,11 +55,6 @@ export class SegmentFile {
     return this.#times.isCold;
   }
 
-  /** Whether the file is open and was not removed: its bytes are dropped before its name is. */
-  get isThere(): boolean {
-    return (this.#file?.size() ?? 0) > 0;
-  }
-
   /** Reads on this thread; returns how many bytes there were. */
   read(into: Uint8Array, at: number): number | SegmentFault {
     return this.#times.timed(() => this.#readNow(into, at));
@@ -136,10 +131,6 @@ class SharedFile {
 
   readLater(into: Uint8Array, at: number): Promise<number> {
     return this.#file.readLater(into, at);
-  }
-
-  size(): number {
-    return this.#file.size();
   }
 
   shared(): this {

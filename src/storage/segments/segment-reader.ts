@@ -8,7 +8,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { assert, DatabaseError, type GroupId, NO_BYTES } from '#base';
 import { HistoryFault, type HistoryRange, type HistoryReader, type ReadMemory } from '#kv';
-import { BlockCache } from './block-cache.ts';
+import { BlockCache, type CachedBlock } from './block-cache.ts';
 import type { ReadClock } from './read-times.ts';
 import { nodeSegmentDisk, type SegmentDisk } from './segment-disk.ts';
 import { damaged, missing, type SegmentFault, type SegmentFile, SegmentFiles } from './segment-files.ts';
@@ -55,8 +55,6 @@ interface Part {
 export class SegmentReader implements HistoryReader {
   readonly #files: SegmentFiles;
   readonly #cache = new BlockCache();
-  /** The file of which blocks of the cache may be used in the current call. */
-  #usable: SegmentFile | undefined;
   readonly #pauses: Pauses;
 
   constructor(directory: string, options: SegmentReaderOptions = {}) {
@@ -66,7 +64,6 @@ export class SegmentReader implements HistoryReader {
   }
 
   read(group: GroupId, range: HistoryRange, memory?: ReadMemory): Uint8Array {
-    this.#usable = undefined;
     for (let repeat = 0; ; repeat++) {
       const found = this.#readNow(group, range, memory);
       if (found instanceof Uint8Array) return found;
@@ -81,7 +78,6 @@ export class SegmentReader implements HistoryReader {
     ranges: readonly HistoryRange[],
     memory?: ReadMemory,
   ): readonly Uint8Array[] | Promise<readonly Uint8Array[]> {
-    this.#usable = undefined;
     const found = ranges.map((range) => this.#readSoon(group, range, memory));
     if (found.every((bytes) => bytes !== undefined)) return found;
     return allOf(ranges.map((range, index) => found[index] ?? this.#readLater(group, range, memory)));
@@ -95,7 +91,7 @@ export class SegmentReader implements HistoryReader {
   #readSoon(group: GroupId, range: HistoryRange, memory?: ReadMemory): Uint8Array | undefined {
     const parts = this.#partsOf(group, range);
     if ('text' in parts) return undefined;
-    const cached = this.#cached(parts, memory);
+    const cached = this.#cached(group, parts, memory);
     if (cached !== undefined) return cached;
     if (parts.some(({ file }) => file.isCold)) return undefined;
     const found = this.#readParts(group, parts, memory);
@@ -115,7 +111,7 @@ export class SegmentReader implements HistoryReader {
   #readNow(group: GroupId, range: HistoryRange, memory?: ReadMemory): Uint8Array | SegmentFault {
     const parts = this.#partsOf(group, range);
     if ('text' in parts) return parts;
-    return this.#cached(parts, memory) ?? this.#readParts(group, parts, memory);
+    return this.#cached(group, parts, memory) ?? this.#readParts(group, parts, memory);
   }
 
   #readParts(group: GroupId, parts: readonly Part[], memory?: ReadMemory): Uint8Array | SegmentFault {
@@ -125,7 +121,7 @@ export class SegmentReader implements HistoryReader {
       const fault = faultInCount(part, count);
       if (fault !== undefined) return fault;
     }
-    return this.#joined(parts, raw);
+    return this.#joined(group, parts, raw, memory);
   }
 
   async #tryLater(group: GroupId, range: HistoryRange, memory?: ReadMemory): Promise<Uint8Array | SegmentFault> {
@@ -140,29 +136,26 @@ export class SegmentReader implements HistoryReader {
       const fault = faultInCount(part, counts[index] ?? 0);
       if (fault !== undefined) return fault;
     }
-    return this.#joined(parts, raw);
+    return this.#joined(group, parts, raw, memory);
   }
 
-  /** A range in one block of the cache. The replica may have been deleted since, and begun again with other records. */
-  #cached(parts: readonly Part[], memory?: ReadMemory): Uint8Array | undefined {
+  /** A range in one block of the cache. */
+  #cached(group: GroupId, parts: readonly Part[], memory?: ReadMemory): Uint8Array | undefined {
+    const block = blockIn(group, parts, memory);
     const [part] = parts;
-    if (part === undefined || parts.length > 1 || part.blocks > 1) return undefined;
-    const { file, from, to, block } = part;
-    const data = this.#cache.find(file, block);
-    if (data === undefined || (this.#usable !== file && !file.isThere)) return undefined;
-    this.#usable = file;
-    const bytes = memory?.take(to - from) ?? new Uint8Array(to - from);
-    const start = blockStart(block, file.base);
-    bytes.set(data.subarray(from - start, to - start));
+    if (block === undefined || part === undefined || memory === undefined) return undefined;
+    const data = this.#cache.find(block);
+    if (data === undefined) return undefined;
+    const bytes = memory.take(part.to - part.from);
+    bytes.set(data.subarray(part.from - block.start, part.to - block.start));
     return bytes;
   }
 
-  #joined(parts: readonly Part[], raw: Uint8Array): Uint8Array | SegmentFault {
-    const [part] = parts;
+  #joined(group: GroupId, parts: readonly Part[], raw: Uint8Array, memory?: ReadMemory): Uint8Array | SegmentFault {
     const bytes = joinBlocks(parts, raw);
-    const isFull = part?.blocks === 1 && parts.length === 1 && isFullBlock(raw);
-    if (isFull && bytes instanceof Uint8Array)
-      this.#cache.keep(part.file, part.block, raw.subarray(0, BLOCK_DATA_BYTES));
+    const block = blockIn(group, parts, memory);
+    if (block !== undefined && isFullBlock(raw) && bytes instanceof Uint8Array)
+      this.#cache.keep(block, raw.subarray(0, BLOCK_DATA_BYTES));
     return bytes;
   }
 
@@ -198,6 +191,13 @@ function lastAtOrBefore(files: readonly SegmentFile[], position: number): number
     else high = middle;
   }
   return low === 0 ? files.length : low - 1;
+}
+
+/** The only block of a read that shares what it reads. */
+function blockIn(group: GroupId, [part, ...more]: readonly Part[], memory?: ReadMemory): CachedBlock | undefined {
+  const owner = memory?.owner;
+  if (owner === undefined || part === undefined || part.blocks > 1 || more.length > 0) return undefined;
+  return { owner, group, start: blockStart(part.block, part.file.base) };
 }
 
 function memoryFor(parts: readonly Part[], memory: ReadMemory | undefined): Uint8Array {

@@ -2,7 +2,7 @@
 // leaves the thread where the disk is slow. Method: every byte and every cut of a small segment; a simulated disk.
 import { describe, expect, it } from 'vitest';
 import { toGroupId } from '#base';
-import { HistoryFault } from '#kv';
+import { HistoryFault, ReadMemory } from '#kv';
 import type { ReadClock } from '../../../../src/storage/segments/read-times.ts';
 import { SegmentReader } from '../../../../src/storage/segments/segment-reader.ts';
 import { SegmentWriter } from '../../../../src/storage/segments/segment-writer.ts';
@@ -74,21 +74,22 @@ describe('a reader of segments', () => {
     expect(disk.files).toHaveLength(2);
   });
 
-  it('keeps full blocks for small reads, and none of a history that was deleted and begun again', async () => {
+  it('shares full blocks between small reads with the same owner', async () => {
     const { disk, histories, history } = await withRecords([5_000]);
     const range = { from: 100, to: 200 };
     let reads = 0;
     disk.onRead = () => {
       reads += 1;
     };
-    for (let again = 0; again < 3; again++) expect(history.readAll(GROUP, [range, range])).toHaveLength(2);
+    const memory = new ReadMemory({});
+    for (let again = 0; again < 3; again++) expect(history.readAll(GROUP, [range, range], memory)).toHaveLength(2);
     // The header, and the block.
     expect(reads).toBe(2);
     await histories.cut(GROUP, 0);
     const bytes = new Uint8Array(5_000).fill(1);
     const segments = [{ position: 0, revision: 1, chainHash: new Uint8Array(32) }];
     await histories.append(new Map([[GROUP, { position: 0, bytes, segments }]]));
-    const [found] = await history.readAll(GROUP, [range]);
+    const [found] = await history.readAll(GROUP, [range], new ReadMemory({}));
     expect(found?.subarray(0, 100)).toEqual(bytes.subarray(100, 200));
   });
 
