@@ -78,7 +78,7 @@ export class HistoryBytes {
    * when there were fewer: then it gets those.
    */
   gather(wanted: readonly Wanted[], take: (place: number, bytes: Uint8Array) => number): void | Promise<void> {
-    const places = wanted.map((_, place) => place).toSorted((a, b) => positionIn(wanted, a) - positionIn(wanted, b));
+    const places = inOrder(wanted);
     this.noteEnd(positionIn(wanted, places.at(-1) ?? 0));
     return this.#gather(wanted, places, take);
   }
@@ -89,10 +89,10 @@ export class HistoryBytes {
     places: readonly number[],
     take: (place: number, bytes: Uint8Array) => number,
   ): void | Promise<void> {
-    const ranges = joined(places.flatMap((place) => wanted[place] ?? []).map((each) => this.#rangeOf(each)));
+    const ranges = this.#rangesOf(wanted, places);
     const read = this.#history.readAll(this.#group, ranges, this.#memory);
     const takeAll = (all: readonly Uint8Array[]): void | Promise<void> => {
-      const again = [...wanted];
+      const again: Wanted[] = [];
       const left: number[] = [];
       let at = 0;
       for (const place of places) {
@@ -108,20 +108,34 @@ export class HistoryBytes {
     return read instanceof Promise ? read.then(takeAll) : takeAll(read);
   }
 
+  /** What to read, in order, neighbours joined. */
+  #rangesOf(wanted: readonly Wanted[], places: readonly number[]): readonly HistoryRange[] {
+    const ranges: { from: number; to: number }[] = [];
+    let last: { from: number; to: number } | undefined;
+    for (const place of places) {
+      const each = wanted[place];
+      if (each === undefined) continue;
+      const { from, to } = this.#rangeOf(each);
+      if (last !== undefined && from - last.to < GAP_BYTES) last.to = Math.max(last.to, to);
+      else ranges.push((last = { from, to }));
+    }
+    return ranges;
+  }
+
   #rangeOf({ position, least }: Wanted): HistoryRange {
     return { from: position, to: Math.max(position + least, Math.min(position + GUESS_BYTES, this.#end)) };
   }
 }
 
-/** Ranges in order of their starts, neighbours joined. */
-function joined(ranges: readonly HistoryRange[]): readonly HistoryRange[] {
-  const all: { from: number; to: number }[] = [];
-  for (const { from, to } of ranges) {
-    const last = all.at(-1);
-    if (last !== undefined && from - last.to < GAP_BYTES) last.to = Math.max(last.to, to);
-    else all.push({ from, to });
+/** The places of `wanted` in order of position, as they mostly are. */
+function inOrder(wanted: readonly Wanted[]): readonly number[] {
+  const places: number[] = [];
+  let isSorted = true;
+  for (let place = 0; place < wanted.length; place++) {
+    isSorted &&= place === 0 || positionIn(wanted, place - 1) <= positionIn(wanted, place);
+    places.push(place);
   }
-  return all;
+  return isSorted ? places : places.toSorted((a, b) => positionIn(wanted, a) - positionIn(wanted, b));
 }
 
 function positionIn(wanted: readonly Wanted[], place: number): number {

@@ -14,8 +14,7 @@
  *   D5  Recorded time never goes back from one revision to the next, nor before the creation of the database.
  *   D6  The filter in memory never decides: what it may know is looked up, and what it denies has no row.
  *   D7  A reader at an applied revision sees exactly the events up to it, whatever is written meanwhile.
- *   D8  Outcomes, the history, its segments and all rows but those of times follow from the log alone, not from
- *       flushes, restarts or memory.
+ *   D8  Outcomes, the history, its segments and all rows but those of times follow from the log alone.
  *   D9  An entry of an unknown format or kind stops the node before anything changes.
  *   D10 A name is bound to one instance at most; no group and no database_id is used twice.
  *   D11 A gap above a durable point is noticed; every derived row below it can be made anew from the history.

@@ -16,7 +16,7 @@ const SPREAD = 0x9e3779b1;
 const GROUP_STRIDE = 4999;
 
 /** A block of a history, by the position that it begins with. */
-export interface CachedBlock {
+interface CachedBlock {
   readonly owner: object;
   readonly group: GroupId;
   readonly start: number;

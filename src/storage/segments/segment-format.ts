@@ -49,11 +49,6 @@ export function usedInBlock(bytes: Uint8Array, at: number): number | undefined {
   return used <= BLOCK_DATA_BYTES && crc === checksum(bytes, at, at + CRC_AT) ? used : undefined;
 }
 
-/** Whether a block at the beginning of `bytes`, which was verified, has no room for more. */
-export function isFullBlock(bytes: Uint8Array): boolean {
-  return ((bytes[USED_AT] ?? 0) | ((bytes[USED_AT + 1] ?? 0) << 8)) === BLOCK_DATA_BYTES;
-}
-
 /** Number of the block that has the position, in the segment that begins at `base`. */
 export function blockAt(position: number, base: number): number {
   return 1 + Math.floor((position - base) / BLOCK_DATA_BYTES);

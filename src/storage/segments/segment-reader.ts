@@ -8,11 +8,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { assert, DatabaseError, type GroupId, NO_BYTES } from '#base';
 import { HistoryFault, type HistoryRange, type HistoryReader, type ReadMemory } from '#kv';
-import { BlockCache, type CachedBlock } from './block-cache.ts';
+import { BlockCache } from './block-cache.ts';
 import type { ReadClock } from './read-times.ts';
 import { nodeSegmentDisk, type SegmentDisk } from './segment-disk.ts';
 import { damaged, missing, type SegmentFault, type SegmentFile, SegmentFiles } from './segment-files.ts';
-import { BLOCK_BYTES, BLOCK_DATA_BYTES, blockAt, blockStart, isFullBlock, usedInBlock } from './segment-format.ts';
+import { BLOCK_BYTES, BLOCK_DATA_BYTES, blockAt, blockStart, usedInBlock } from './segment-format.ts';
 
 export interface SegmentReaderOptions {
   /** Default: the file system of this machine. */
@@ -139,23 +139,32 @@ export class SegmentReader implements HistoryReader {
     return this.#joined(group, parts, raw, memory);
   }
 
-  /** A range in one block of the cache. */
+  /** The range, if all of its blocks are in the cache. */
   #cached(group: GroupId, parts: readonly Part[], memory?: ReadMemory): Uint8Array | undefined {
-    const block = blockIn(group, parts, memory);
-    const [part] = parts;
-    if (block === undefined || part === undefined || memory === undefined) return undefined;
-    const data = this.#cache.find(block);
-    if (data === undefined) return undefined;
-    const bytes = memory.take(part.to - part.from);
-    bytes.set(data.subarray(part.from - block.start, part.to - block.start));
+    const owner = memory?.owner;
+    if (memory === undefined || owner === undefined || !isSmall(parts)) return undefined;
+    const [{ file, block, blocks, from, to }] = parts;
+    const bytes = memory.take(to - from);
+    for (let start = blockStart(block, file.base), left = blocks; left > 0; start += BLOCK_DATA_BYTES, left--) {
+      const data = this.#cache.find({ owner, group, start });
+      if (data === undefined) return undefined;
+      const skipped = Math.max(0, from - start);
+      bytes.set(data.subarray(skipped, to - start), start + skipped - from);
+    }
     return bytes;
   }
 
   #joined(group: GroupId, parts: readonly Part[], raw: Uint8Array, memory?: ReadMemory): Uint8Array | SegmentFault {
     const bytes = joinBlocks(parts, raw);
-    const block = blockIn(group, parts, memory);
-    if (block !== undefined && isFullBlock(raw) && bytes instanceof Uint8Array)
-      this.#cache.keep(block, raw.subarray(0, BLOCK_DATA_BYTES));
+    const owner = memory?.owner;
+    if (owner === undefined || !(bytes instanceof Uint8Array) || !isSmall(parts)) return bytes;
+    const [{ file, block }] = parts;
+    const end = bytes.byteOffset + bytes.length - raw.byteOffset;
+    for (let at = 0; at + BLOCK_DATA_BYTES <= end; at += BLOCK_DATA_BYTES)
+      this.#cache.keep(
+        { owner, group, start: blockStart(block, file.base) + at },
+        raw.subarray(at, at + BLOCK_DATA_BYTES),
+      );
     return bytes;
   }
 
@@ -193,11 +202,9 @@ function lastAtOrBefore(files: readonly SegmentFile[], position: number): number
   return low === 0 ? files.length : low - 1;
 }
 
-/** The only block of a read that shares what it reads. */
-function blockIn(group: GroupId, [part, ...more]: readonly Part[], memory?: ReadMemory): CachedBlock | undefined {
-  const owner = memory?.owner;
-  if (owner === undefined || part === undefined || part.blocks > 1 || more.length > 0) return undefined;
-  return { owner, group, start: blockStart(part.block, part.file.base) };
+/** Whether it is a read of an event, whose blocks are shared: an event may begin in one block and end in the next. */
+function isSmall(parts: readonly Part[]): parts is readonly [Part] {
+  return parts.length === 1 && (parts[0]?.blocks ?? 0) <= 2;
 }
 
 function memoryFor(parts: readonly Part[], memory: ReadMemory | undefined): Uint8Array {

@@ -74,7 +74,7 @@ describe('a reader of segments', () => {
     expect(disk.files).toHaveLength(2);
   });
 
-  it('shares full blocks between small reads with the same owner', async () => {
+  it('shares full blocks between small reads with the same owner (D18)', async () => {
     const { disk, histories, history } = await withRecords([5_000]);
     const range = { from: 100, to: 200 };
     let reads = 0;
@@ -91,6 +91,20 @@ describe('a reader of segments', () => {
     await histories.append(new Map([[GROUP, { position: 0, bytes, segments }]]));
     const [found] = await history.readAll(GROUP, [range], new ReadMemory({}));
     expect(found?.subarray(0, 100)).toEqual(bytes.subarray(100, 200));
+  });
+
+  it('shares the two blocks of a read that ends in the next block (D18)', async () => {
+    const { disk, history } = await withRecords([10_000]);
+    let reads = 0;
+    disk.onRead = () => {
+      reads += 1;
+    };
+    const memory = new ReadMemory({});
+    const ranges = [4_000, 100, 4_200, 4_000].map((from) => ({ from, to: from + 200 }));
+    const found = ranges.map((range) => history.read(GROUP, range, memory).slice(0, 200));
+    expect(found).toEqual(ranges.map(({ from }) => bytesAt(from, 200)));
+    // The header, and the first range.
+    expect(reads).toBe(2);
   });
 
   it('reads a block again that it has found torn', async () => {
