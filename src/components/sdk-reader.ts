@@ -116,7 +116,7 @@ export class SdkReader {
     if (asked.limit !== undefined && asked.limit > limits.eventsMax) {
       throw new Ended(`The component asks for ${asked.limit} events; ${limits.eventsMax} are the most`);
     }
-    const query = this.#query(asked, most);
+    const query = await this.#query(asked, most);
     const { signal } = this.#reads;
     const events: Value[] = [];
     for await (const slice of queryEvents(ask.database.source, { at, query, signal, lent: true })) {
@@ -133,11 +133,11 @@ export class SdkReader {
   }
 
   /** It may return some more events, which come before the first one in its transaction. */
-  #query({ selector, direction, times, start }: Asked, most: number): EventQuery {
+  async #query({ selector, direction, times, start }: Asked, most: number): Promise<EventQuery> {
     const { ask, at } = this.#reads.options;
     let [revision, skipped] = [1, 0];
     if (start > 1 && at > 0) {
-      revision = this.#ordinals.revisionOf(start, at);
+      revision = await this.#ordinals.revisionOf(start, at);
       const before = this.#ordinals.before(revision);
       skipped = Math.min(start - 1, databaseAtRevision(ask.database.source, revision).totalEvents) - before;
     }

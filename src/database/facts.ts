@@ -4,6 +4,7 @@
 import { type DatabaseId, parseUuid, type Sha256, toLogIndex, toRevision, toTerm } from '#base';
 import { type Applied, NO_DEFINITIONS, NO_REFUSALS } from './applied.ts';
 import type { DatabaseReader } from './reader.ts';
+import type { TransactionHead } from './record.ts';
 
 export interface DatabaseFacts {
   readonly revision: number;
@@ -72,17 +73,19 @@ export function databaseAt(reader: DatabaseReader, applied: Applied, revision: n
 }
 
 /**
- * The latest revision, at most `at`, whose recorded time is `timeMs` or before; 0 when there is none. Recorded time
- * never goes back (D5), so this halves the revisions: a get and a read each step.
+ * The latest revision within `(low, high]` whose head passes the test; `low` when there is none. No revision behind one
+ * that fails may pass, so this halves the revisions: a get and a read for each step.
  */
-export function revisionAtTime(reader: DatabaseReader, at: number, timeMs: number): number {
-  let low = 0;
-  let high = at;
-  // Revisions up to `low` are not later than the time, those above `high` are.
-  while (low < high) {
-    const middle = Math.ceil((low + high) / 2);
-    if (reader.transactionHead(middle).recordedTimeMs <= timeMs) low = middle;
-    else high = middle - 1;
+export async function lastRevision(
+  reader: DatabaseReader,
+  { low, high }: { readonly low: number; readonly high: number },
+  passes: (head: TransactionHead) => boolean,
+): Promise<number> {
+  let [last, end] = [low, high];
+  while (last < end) {
+    const middle = Math.ceil((last + end) / 2);
+    if (passes(await reader.headLater(middle))) last = middle;
+    else end = middle - 1;
   }
-  return low;
+  return last;
 }

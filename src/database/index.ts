@@ -66,7 +66,7 @@ export {
   type RemovedBlob,
 } from './definition-ledger.ts';
 export { findEvent } from './event-identity.ts';
-export { type DatabaseFacts, databaseAt, genesisHash, revisionAtTime } from './facts.ts';
+export { type DatabaseFacts, databaseAt, genesisHash, lastRevision } from './facts.ts';
 export { type HeadContent, inlineEntries, readChunk, readTimeRow } from './head.ts';
 export { HistoryExport, type HistoryPart } from './history-export.ts';
 export { decodeStanding, encodeStanding, HistoryImport, type HistoryUnit, type Standing } from './history-import.ts';

@@ -128,6 +128,18 @@ export class DatabaseReader {
     return this.#head;
   }
 
+  /** As `transactionHead`, but this thread does not wait for the disk. */
+  async headLater(revision: number): Promise<TransactionHead> {
+    const start = this.start(revision);
+    await this.#history.gather([{ position: start, least: RECORD_BYTES_MIN }], (_, bytes) => {
+      const found = this.#headIn(bytes, start, revision);
+      if (typeof found === 'number') return found;
+      this.#head = found;
+      return 0;
+    });
+    return this.transactionHead(revision);
+  }
+
   /** The transaction of a revision that is applied and not 0. */
   transaction(revision: number): StoredTransaction {
     if (this.#transaction?.revision === revision) return this.#transaction;

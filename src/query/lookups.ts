@@ -7,8 +7,8 @@ import {
   databaseAt,
   findEvent,
   type KeptRefusal,
+  lastRevision,
   refusalOf,
-  revisionAtTime,
   type StoredEvent,
   type StoredTransaction,
 } from '#database';
@@ -57,10 +57,16 @@ export function databaseAtRevision(source: DatabaseSource, revision: number): Da
 }
 
 /** The latest revision, at most `at`, recorded at or before the time; undefined before the database was created. */
-export function revisionAtTimestamp(source: DatabaseSource, at: number, time: Instant): number | undefined {
+export async function revisionAtTimestamp(
+  source: DatabaseSource,
+  at: number,
+  time: Instant,
+): Promise<number | undefined> {
   const reader = new DatabaseReader(source);
   const applied = reader.applied();
   assert(applied !== undefined && applied.revision >= at, 'A database is read at a revision it has applied', at);
   const timeMs = instantToMs(time);
-  return timeMs < applied.createdAtMs ? undefined : revisionAtTime(reader, at, timeMs);
+  if (timeMs < applied.createdAtMs) return undefined;
+  // Recorded time never goes back (D5).
+  return lastRevision(reader, { low: 0, high: at }, ({ recordedTimeMs }) => recordedTimeMs <= timeMs);
 }

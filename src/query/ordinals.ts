@@ -2,7 +2,7 @@
  * Event ordinals of the EvidentSource SDK: the first event of a database is 1, the next one 2, across transactions.
  * Each transaction is stored with the number of events up to it, so neither direction walks the log.
  */
-import { DatabaseReader, type DatabaseSource } from '#database';
+import { DatabaseReader, type DatabaseSource, lastRevision } from '#database';
 import type { Position } from '#model';
 
 export class EventOrdinals {
@@ -23,14 +23,8 @@ export class EventOrdinals {
   }
 
   /** The last revision up to `at` with fewer events before it than the ordinal; it contains the event if any does. */
-  revisionOf(ordinal: number, at: number): number {
-    let low = 1;
-    let high = at;
-    while (low < high) {
-      const middle = Math.ceil((low + high) / 2);
-      if (this.before(middle) < ordinal) low = middle;
-      else high = middle - 1;
-    }
-    return low;
+  async revisionOf(ordinal: number, at: number): Promise<number> {
+    const bounds = { low: 0, high: at - 1 };
+    return 1 + (await lastRevision(this.#reader, bounds, ({ totalEvents }) => totalEvents < ordinal));
   }
 }

@@ -33,10 +33,10 @@ export async function databaseAtTimestamp(
   request: DatabaseAtTimestampRequest,
 ): Promise<DatabaseDescription> {
   const { binding, revision } = await openView(context, request, 'latest');
-  return context.reads.read(binding, () => {
+  return context.reads.read(binding, async () => {
     // Revision 0 has no rows.
     const source = context.reads.source(binding);
-    const at = revisionAtTimestamp(source, revision, request.timestamp);
+    const at = await revisionAtTimestamp(source, revision, request.timestamp);
     if (at !== revision) {
       const latest = context.reads.describe(binding, revision);
       if (isNow(context.clock.nowMs(), latest, request.timestamp)) return latest;

@@ -9,10 +9,10 @@ import {
   HEAD_KIND,
   type HeadKind,
   type HeadName,
+  lastRevision,
   NO_SUBJECT_HEAD,
   PostingCursor,
   type PostingEntry,
-  revisionAtTime,
   walkHeads,
 } from '#database';
 import { ALL, comparePositions, type Event, type Position, readEvent } from '#model';
@@ -178,7 +178,8 @@ async function expectFacts(reader: DatabaseReader, oracle: DatabaseOracle, at: n
   });
   for (const timeMs of [recordedTimeMs - 1, recordedTimeMs, recordedTimeMs + 350]) {
     const expected = oracle.transactions.slice(0, at).filter((transaction) => transaction.recordedTimeMs <= timeMs);
-    expect(revisionAtTime(reader, at, timeMs)).toBe(expected.at(-1)?.revision ?? 0);
+    const found = await lastRevision(reader, { low: 0, high: at }, (head) => head.recordedTimeMs <= timeMs);
+    expect(found).toBe(expected.at(-1)?.revision ?? 0);
   }
   const last = oracle.transactions[at - 1];
   if (last === undefined) return;

@@ -82,14 +82,14 @@ describe('a look-up', () => {
     [1_000, 2],
     [7_500, 8],
     [1e9, 9],
-  ])('of a time %d ms after the creation returns revision %s', (passedMs, revision) => {
+  ])('of a time %d ms after the creation returns revision %s', async (passedMs, revision) => {
     const ms = CREATED_AT_MS + passedMs;
     const time = { seconds: Math.floor(ms / 1000), nanos: (ms - Math.floor(ms / 1000) * 1000) * 1_000_000 + 999_999 };
-    expect(revisionAtTimestamp(database.source, 9, time)).toBe(revision);
+    expect(await revisionAtTimestamp(database.source, 9, time)).toBe(revision);
   });
 
-  it('of a time returns no revision after that of the read', () => {
-    expect(revisionAtTimestamp(database.source, 4, { seconds: 1e10, nanos: 0 })).toBe(4);
-    expect(() => revisionAtTimestamp(database.source, 10, { seconds: 0, nanos: 0 })).toThrow('it has applied');
+  it('of a time returns no revision after that of the read', async () => {
+    expect(await revisionAtTimestamp(database.source, 4, { seconds: 1e10, nanos: 0 })).toBe(4);
+    await expect(revisionAtTimestamp(database.source, 10, { seconds: 0, nanos: 0 })).rejects.toThrow('it has applied');
   });
 });

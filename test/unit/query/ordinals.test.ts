@@ -28,8 +28,8 @@ it('EventOrdinals counts from 1, for positions in any order', async () => {
 it('EventOrdinals finds the transaction of a number, and the last one for a number beyond the end', async () => {
   const known = await database();
   const ordinals = new EventOrdinals(known.source);
-  const found = known.events.map((_, index) => ordinals.revisionOf(index + 1, known.revision));
+  const found = await Promise.all(known.events.map((_, index) => ordinals.revisionOf(index + 1, known.revision)));
   expect(found).toEqual(known.events.map(({ stored }) => stored.position.revision));
-  expect(ordinals.revisionOf(known.events.length + 1, known.revision)).toBe(known.revision);
-  expect(ordinals.revisionOf(0, known.revision)).toBe(1);
+  expect(await ordinals.revisionOf(known.events.length + 1, known.revision)).toBe(known.revision);
+  expect(await ordinals.revisionOf(0, known.revision)).toBe(1);
 });
