@@ -164,7 +164,7 @@ describe('the simulation', () => {
   it(
     'has names come and go whose databases other nodes show (C30)',
     async () => {
-      const { problems, tally } = await runChecked(112, { nodes: 5, aimed: true });
+      const { problems, tally } = await runChecked(118, { nodes: 5, aimed: true });
       expect(problems).toEqual([]);
       expect(tally.get('delete ok')).toBeGreaterThan(1);
     },
