@@ -6,6 +6,8 @@
  * long as the node answers probes.
  */
 
+import type { Http2Session } from 'node:http2';
+
 /** After a sign of life no probe is sent for so long. */
 const FRESH_MS = 1_000;
 /** A node that does not answer a probe in this time is silent. A busy thread stands still for less. */
@@ -55,6 +57,13 @@ export class Liveness {
     if (isThere) this.heard();
     return isThere;
   }
+}
+
+/** Calls back when the other side answers, or with an error when the session ends. It must not be destroyed. */
+export function ping(session: Http2Session, onAnswer: (error: Error | null) => void): void {
+  // After a GOAWAY of either side, node:http2 cancels pings, but sends settings, which the other side acknowledges.
+  if (session.closed) session.settings({}, onAnswer);
+  else session.ping(onAnswer);
 }
 
 /**

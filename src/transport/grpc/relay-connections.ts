@@ -7,7 +7,7 @@
  */
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, type OutgoingHttpHeaders } from 'node:http2';
 import type { Holder } from '#service';
-import { Liveness } from '../liveness.ts';
+import { Liveness, ping } from '../liveness.ts';
 import type { Dial } from '../secure.ts';
 import { CALL_HEADERS } from './wire/reply.ts';
 
@@ -142,7 +142,7 @@ class Connection {
       if (session.destroyed) fail();
       else if (!this.isOpen) session.once('remoteSettings', () => resolve(true)).once('close', fail);
       // When the connection ends meanwhile, the callback receives an error.
-      else if (!session.ping((error) => resolve(error === null))) fail();
+      else ping(session, (error) => resolve(error === null));
     });
     if (!isThere) this.destroy();
     return isThere;

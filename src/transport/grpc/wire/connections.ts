@@ -9,6 +9,7 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { ConnectionPlaces } from '../../connection-places.ts';
 import type { FrameFloods } from '../../frame-floods.ts';
+import { ping } from '../../liveness.ts';
 import { announceSettings, NO_HPACK_TABLE } from '../../opening.ts';
 import { type HeldPort, listenOptions } from '../../server-options.ts';
 import type { WireParts } from './parts.ts';
@@ -167,7 +168,7 @@ export class Connections {
       // A ping of a destroyed session throws, and its 'close' event comes later.
       if (session.destroyed || late !== undefined) return;
       late = setTimeout(() => session.destroy(), pingTimeoutMs).unref();
-      session.ping(() => {
+      ping(session, () => {
         clearTimeout(late);
         late = undefined;
       });
