@@ -62,15 +62,15 @@ export class AdminRequests {
   }
 
   /** Registers a store as a node, or new addresses of a node. */
-  register(registration: NodeRegistration, isOwn: boolean): Promise<Registration> {
-    return this.#requests.ask(this.#registrar({ registration, isOwn }));
+  register(registration: NodeRegistration, isOwn: boolean, signal?: AbortSignal): Promise<Registration> {
+    return this.#requests.ask(this.#registrar({ registration, isOwn }), signal);
   }
 
   /** A request about a node, or about all nodes. */
-  order(order: NodeOrder | FinalizeOrder): Promise<OrderAnswer | FinalizeAnswer> {
+  order(order: NodeOrder | FinalizeOrder, signal?: AbortSignal): Promise<OrderAnswer | FinalizeAnswer> {
     return order.kind === 'finalize'
-      ? this.#requests.ask(finalizeRequest(this.#ports))
-      : this.#requests.ask(nodeRequest(this.#ports, order));
+      ? this.#requests.ask(finalizeRequest(this.#ports), signal)
+      : this.#requests.ask(nodeRequest(this.#ports, order), signal);
   }
 
   /** The replica of a database on this node; undefined when there is none, or no such database. */
@@ -87,8 +87,8 @@ export class AdminRequests {
   }
 
   /** A request to recover a database that has lost its quorum. */
-  recover(order: AskedRecovery): Promise<RecoveryAnswer> {
-    return this.#requests.ask(this.#recovery(order));
+  recover(order: AskedRecovery, signal?: AbortSignal): Promise<RecoveryAnswer> {
+    return this.#requests.ask(this.#recovery(order), signal);
   }
 
   /** Describes the cluster from the view of this node. */

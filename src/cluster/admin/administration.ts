@@ -24,6 +24,8 @@ export interface AdminRequest {
     | { readonly kind: 'copy'; readonly name: string };
   /** Forwarded by another node: only the receiver answers it. */
   readonly isPassedOn: boolean;
+  /** Aborts when the caller at the peer port has gone. */
+  readonly signal?: AbortSignal;
 }
 
 export type AdminReply =
@@ -83,7 +85,7 @@ export function administration(ports: AdministrationPorts, clusterId: string) {
     drained = answer.catch(() => undefined);
     return answer;
   };
-  return async ({ order, isPassedOn }: AdminRequest): Promise<AdminReply> => {
+  return async ({ order, isPassedOn, signal }: AdminRequest): Promise<AdminReply> => {
     const administered = core();
     if (administered === undefined) return STARTING;
     if (order.kind === 'describe') {
@@ -98,8 +100,8 @@ export function administration(ports: AdministrationPorts, clusterId: string) {
     if (order.kind === 'drain') return order.isGranted ? drainHere(administered, order) : drain(order, isPassedOn);
     const answer =
       order.kind === 'recover'
-        ? await recover(administered, order, { ask, clusterId })
-        : await administered.admin.order(order);
+        ? await recover(administered, order, { ask, clusterId, signal })
+        : await administered.admin.order(order, signal);
     if (answer.kind !== 'elsewhere') return answer;
     if (isPassedOn) return { kind: 'later', reason: 'another node leads the catalog by now' };
     return ask(answer.leader, { order, isPassedOn: true }, ORDER_TIMEOUT_MS);
@@ -116,11 +118,11 @@ function described(core: AdministeredCore, ports: AdministrationPorts, clusterId
 async function recover(
   administered: AdministeredCore,
   order: RecoveryOrder,
-  { ask, clusterId }: { readonly ask: AskAdmin; readonly clusterId: string },
+  { ask, clusterId, signal }: Pick<AdministrationPorts, 'ask'> & { clusterId: string; signal: AbortSignal | undefined },
 ): Promise<RecoveryAnswer> {
   const { admin } = administered;
   const { node, catalogLeader, nodes } = admin.describe();
-  if (catalogLeader !== node) return admin.recover({ ...order, copies: [] });
+  if (catalogLeader !== node) return admin.recover({ ...order, copies: [] }, signal);
   const others = nodes.filter((each) => each.node !== node && each.state !== 'removed' && each.peer.port !== 0);
   const request = { order: { kind: 'copy', name: order.name }, isPassedOn: true } as const;
   const heard = await Promise.all(
@@ -131,7 +133,7 @@ async function recover(
     }),
   );
   const copies = [admin.copyOf(order.name), ...heard].filter((copy) => copy !== undefined);
-  return admin.recover({ ...order, copies });
+  return admin.recover({ ...order, copies }, signal);
 }
 
 /** The leader of the catalog decides, and sends the drain to the node. */

@@ -43,6 +43,7 @@ export interface CatalogRequest<Answer> {
 
 interface Waiting {
   readonly request: CatalogRequest<unknown>;
+  readonly signal: AbortSignal | undefined;
   readonly endMs: number;
   resolve(answer: unknown): void;
   /** Term of the proposal. */
@@ -59,11 +60,12 @@ export class CatalogRequests {
     this.#ports = ports;
   }
 
-  /** Never rejects; unanswered if the core fails. */
-  ask<Answer>(request: CatalogRequest<Answer>): Promise<Answer | Passed> {
+  /** Never rejects; unanswered if the core fails. `signal`: its caller has gone. */
+  ask<Answer>(request: CatalogRequest<Answer>, signal?: AbortSignal): Promise<Answer | Passed> {
     const { limits, monotonicMs, turns } = this.#ports;
     const { promise, resolve } = Promise.withResolvers<Answer | Passed>();
-    this.#waiting = [...this.#waiting, { request, endMs: monotonicMs() + limits.leaderWaitMs, resolve, term: -1 }];
+    const endMs = monotonicMs() + limits.leaderWaitMs;
+    this.#waiting = [...this.#waiting, { request, signal, endMs, resolve, term: -1 }];
     turns.run(() => undefined);
     return promise;
   }
@@ -83,7 +85,9 @@ export class CatalogRequests {
 
   #answer(waiting: Waiting): unknown {
     const { find, monotonicMs, catalog } = this.#ports;
-    const { request } = waiting;
+    const { request, signal } = waiting;
+    // The outcome of a proposed entry is awaited for the audit log.
+    if (signal?.aborted === true && waiting.term < 0) return later('its caller has gone');
     const group = find(CATALOG_GROUP);
     const said = request.answer(group?.isReady === true);
     if (said !== undefined) return said;

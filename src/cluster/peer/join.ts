@@ -23,6 +23,8 @@ export interface JoinRequest {
   readonly release: string;
   /** Run of the process, as in its hellos; 0 while the store is not a node yet. */
   readonly run: number;
+  /** Aborts when the caller has gone; absent where it waits. */
+  readonly signal?: AbortSignal;
 }
 
 export interface Joined {

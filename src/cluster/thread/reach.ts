@@ -60,9 +60,9 @@ export async function openReach(ports: ReachPorts, identity: NodeIdentity, order
   const mail = new PeerMail({ codec, links, observer });
   let core: CoreRuntime | undefined;
   const known = (): readonly Peer[] => peersOf(core?.catalog.nodes.filter(isThere) ?? []);
-  const register = async ({ registration }: JoinRequest): Promise<JoinReply> => {
+  const register = async ({ registration, signal }: JoinRequest): Promise<JoinReply> => {
     if (core === undefined) return { kind: 'later', reason: 'the node is starting' };
-    const answer = await core.admin.register(registration, registration.storeId === storeId);
+    const answer = await core.admin.register(registration, registration.storeId === storeId, signal);
     if (answer.kind !== 'registered') return answer;
     const founders = members(FOUNDERS.voters);
     return { kind: 'joined', clusterId, node: answer.node.node, founders, nodes: known() };

@@ -17,7 +17,7 @@ export interface PeerMethodsOptions {
   readonly onAdmin: Administer;
 }
 
-type Answer = (message: Uint8Array, asker: Asker) => Promise<Uint8Array | CallStatus>;
+type Answer = (message: Uint8Array, call: Call) => Promise<Uint8Array | CallStatus>;
 
 const IS_NEW = 'the node belongs to no cluster itself yet';
 
@@ -25,33 +25,35 @@ export function peerMethods(options: PeerMethodsOptions): readonly UnaryMethod[]
   const { belonging, onAdmin } = options;
   return [
     method(PING, async () => writePong(belonging())),
-    method(JOIN, async (message, asker) => writeJoinReply(await join(options, message, asker))),
+    method(JOIN, async (message, call) => writeJoinReply(await join(options, message, call))),
     ...Object.entries(ADMIN_METHODS).flatMap(([name, path]) => {
       if (!isAdminMethod(name)) return [];
-      return method(path, async (message, asker) => {
+      return method(path, async (message, call) => {
         const request = readAdminRequest(name, message);
         if (typeof request === 'string') return { code: 'INVALID_ARGUMENT', message: request };
-        const reply = await onAdmin(request, asker);
+        const reply = await onAdmin({ ...request, signal: call.signal }, askerOf(call.peer));
         return 'reason' in reply ? { code: statusOfRefusal(reply), message: reply.reason } : writeAdminReply(reply);
       });
     }),
   ];
 }
 
-async function join({ belonging, onJoin }: PeerMethodsOptions, message: Uint8Array, asker: Asker): Promise<JoinReply> {
+async function join({ belonging, onJoin }: PeerMethodsOptions, message: Uint8Array, call: Call): Promise<JoinReply> {
   const request = readJoinRequest(message);
   if (request.kind === 'failure') return { kind: 'refused', reason: request.reason };
   const own = belonging();
   if (own.kind !== 'member') return { kind: 'later', reason: own.kind === 'new' ? IS_NEW : 'the node is starting' };
   const { clusterId } = request.value;
-  if (clusterId === undefined || clusterId === own.clusterId) return onJoin(request.value, asker);
+  if (clusterId === undefined || clusterId === own.clusterId) {
+    return onJoin({ ...request.value, signal: call.signal }, askerOf(call.peer));
+  }
   return { kind: 'later', reason: `it belongs to the cluster ${own.clusterId}, and not to ${clusterId}` };
 }
 
 function method(path: string, answer: Answer): UnaryMethod {
   const [, service = '', name = ''] = path.split('/');
   const handle = async (call: Call, message: Uint8Array): Promise<void> => {
-    const answered = await answer(message, askerOf(call.peer));
+    const answered = await answer(message, call);
     if (answered instanceof Uint8Array) call.reply(frame(answered));
     else call.finish(answered);
   };

@@ -209,6 +209,16 @@ describe('a node that is decommissioned (C20, D17)', () => {
     }
   });
 
+  it('stays when the caller disconnects before the leader of the catalog decides', async () => {
+    const world = await joinedWorld(3);
+    const { core } = await world.leader(CATALOG_GROUP);
+    const caller = new AbortController();
+    const [first, second] = [core.admin.order(leave(2)), core.admin.order(leave(3), caller.signal)];
+    caller.abort();
+    expect(await world.answer(first)).toMatchObject({ kind: 'done' });
+    expect(await world.answer(second)).toEqual({ kind: 'later', reason: 'its caller has gone' });
+  });
+
   it('stays when another one is decommissioned at the same time, and one replica would be left', async () => {
     const world = await joinedWorld(3);
     const { core, front } = await world.leader(CATALOG_GROUP);

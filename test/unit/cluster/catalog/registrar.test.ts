@@ -78,6 +78,30 @@ describe('a store that requests its registration', () => {
     expect(later).toMatchObject({ kind: 'registered' });
   });
 
+  it('is not registered when it disconnects before the leader has proposed it', async () => {
+    const all = await started();
+    const { world, leader } = all;
+    await registerAll(all);
+    const first = leader.core.admin.register(registrationOf(4), false);
+    const caller = new AbortController();
+    const second = leader.core.admin.register(registrationOf(5), false, caller.signal);
+    caller.abort();
+    expect(await world.answer(second)).toEqual({ kind: 'later', reason: 'its caller has gone' });
+    expect(await world.answer(first)).toMatchObject({ kind: 'registered' });
+    await world.pass(1_000);
+    expect(leader.core.catalog.nodes.map(({ node }) => node)).toEqual([1, 2, 3, 4]);
+  });
+
+  it('is registered when it disconnects after the leader has proposed it', async () => {
+    const all = await started();
+    const { world, leader } = all;
+    await registerAll(all);
+    const caller = new AbortController();
+    const answer = leader.core.admin.register(registrationOf(4), false, caller.signal);
+    caller.abort();
+    expect(await world.answer(answer)).toMatchObject({ kind: 'registered' });
+  });
+
   it('receives the address of the leader from other nodes, once the leader has registered', async () => {
     const all = await started();
     const { world, leader, follower } = all;
