@@ -20,6 +20,7 @@ import {
   type PeerObserver,
   toStoreId,
 } from '#cluster';
+import { silentLogger } from '#observability';
 import { openPeerLinks, PeerTls } from '#transport/peer';
 import { beginFrame, sealFrame } from '../src/cluster/peer/frame.ts';
 import { Authority } from '../test/support/certificates.ts';
@@ -56,7 +57,7 @@ function frameOf(bytes: number): Uint8Array {
 
 function open(self: NodePlace): Promise<OpenPeerLinks> {
   const place = { clusterId: HEADER.clusterId, self, run: self.node, host: '127.0.0.1', port: 0 };
-  return openPeerLinks({ ...place, observer, tls: tlsOf() });
+  return openPeerLinks({ ...place, observer, logger: silentLogger, tls: tlsOf() });
 }
 
 function tlsOf(): PeerTls | undefined {

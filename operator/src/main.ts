@@ -27,6 +27,7 @@ async function run(given: OperatorOptions): Promise<void> {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => over.abort());
   const telemetry = new Telemetry();
   const server = await telemetry.listen(given.port);
+  server.on('error', (error) => log('error', 'port-failed', error));
   const onError = (error: unknown): void => log('warn', 'request-failed', error);
   try {
     const operator = await assemble(given, { api: new Api(HttpsTransport.fromFile()), telemetry, onError });

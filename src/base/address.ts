@@ -1,7 +1,5 @@
 /** An address of a server: a host and a port, as text `host:port`, an IPv6 address in brackets. */
 
-import { DatabaseError } from './error.ts';
-
 export interface Address {
   readonly host: string;
   readonly port: number;
@@ -15,12 +13,6 @@ const ADDRESS = /^(?:\[([\da-f:.]{2,45})\]|([\w.-]{1,255})):(\d{1,5})$/i;
 
 export function formatAddress({ host, port }: Address): string {
   return `${host.includes(':') ? `[${host}]` : host}:${port}`;
-}
-
-/** The failure of a server that cannot bind its address; `setting` is the option that names its port. */
-export function cannotListen(what: string, setting: string, address: Address, cause: Error): DatabaseError {
-  const message = `Cannot listen for ${what} on ${formatAddress(address)} (${setting}): ${cause.message}`;
-  return new DatabaseError('unavailable', message, { cause });
 }
 
 /** Tells whether this can be the host of an address: an IP address without brackets, or a name. */

@@ -16,7 +16,7 @@
  *   B5  A replica id is assigned once, and contains its node.
  *   B4  Instants, UUIDs and base64 have one canonical spelling each, which is parsed back to the same value.
  */
-export { type Address, cannotListen, formatAddress, isHost, parseAddress } from './address.ts';
+export { type Address, formatAddress, isHost, parseAddress } from './address.ts';
 export { assert, BrokenInvariant, unreachable } from './assert.ts';
 export { fromBase64, fromBase64Url, toBase64Url } from './base64.ts';
 export {
@@ -93,6 +93,7 @@ export {
 } from './instant.ts';
 export { formatLevels, hasLevel, isLevelRange, LEVEL_FIRST, LEVELS, type LevelRange } from './levels.ts';
 export { Link, LinkedList } from './linked-list.ts';
+export { cannotListen, type ErrorLog, listen, logErrors } from './listening.ts';
 export { nearestName } from './nearest-name.ts';
 export type { Clock, Crc32, Random, Sha256 } from './ports.ts';
 export { ProtoReader } from './proto-reader.ts';

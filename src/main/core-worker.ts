@@ -26,9 +26,9 @@ async function secured({ mode, material, replaced }: CoreTls): Promise<PeerTls> 
 }
 
 runCore({
-  openPort: async (options) => {
+  openPort: async (options, logger) => {
     const { openPeerPort } = await import('#transport/peer');
-    return openPeerPort({ ...options, tls: await securing });
+    return openPeerPort({ ...options, logger, tls: await securing });
   },
   askToJoin: async (...question) => {
     const { askToJoin } = await import('#transport/peer');

@@ -9,7 +9,7 @@
  */
 import type { Server as HttpServer, ServerResponse } from 'node:http';
 import type { Server, Socket } from 'node:net';
-import { type Address, cannotListen } from '#base';
+import { type Address, listen } from '#base';
 import { answerProbe, type Logger, type Probes } from '#observability';
 import type { HeldPort, SecurePorts } from '#transport';
 import { untilFree } from './free-port.ts';
@@ -70,7 +70,9 @@ export class HeldPorts implements Disposable {
     await untilFree({ host, port }, this.#options.logger);
     const held = new Held(server);
     this.#held.push(held);
-    return held.listen(what, { host, port });
+    const named = { what, setting: `--${what.toLowerCase()}-port` };
+    const bound = await listen(server, { host, port }, named, this.#options.logger);
+    return { port: bound, take: () => held.take() };
   }
 
   #refuseHttp(response: ServerResponse): void {
@@ -105,21 +107,10 @@ class Held {
     });
   }
 
-  async listen(what: string, address: Address): Promise<HeldPort> {
-    await new Promise<void>((resolve, reject) => {
-      const setting = `--${what.toLowerCase()}-port`;
-      this.#server.once('error', (cause) => reject(cannotListen(what, setting, address, cause)));
-      this.#server.listen(address, resolve);
-    });
-    const bound = this.#server.address();
-    return {
-      port: typeof bound === 'object' && bound !== null ? bound.port : address.port,
-      take: () => {
-        this.#isTaken = true;
-        // `server.listen` of Node.js accepts a handle, but a server has no public property for its handle.
-        return { handle: Reflect.get(this.#server, '_handle') };
-      },
-    };
+  take(): { readonly handle: unknown } {
+    this.#isTaken = true;
+    // `server.listen` of Node.js accepts a handle, but a server has no public property for its handle.
+    return { handle: Reflect.get(this.#server, '_handle') };
   }
 
   close(): void {

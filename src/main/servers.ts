@@ -138,7 +138,7 @@ export async function startServers(
   const { grpc, http, mcp } = await openFronts(config, fronts);
   held[Symbol.dispose]();
   probed.listens();
-  if (scrape !== undefined) bound?.name(scrape.address.port, 'metrics');
+  if (scrape !== undefined) bound?.name(scrape.port, 'metrics');
   advertise(node, config, { grpc, http, mcp });
   const looking = lookingAfter(config, { service, guests, logger, onFatal });
   starting.move();
@@ -411,7 +411,7 @@ function metricsHost({ host, metricsHost: own }: Config): string {
   return own === AUTO ? host : own;
 }
 
-function scrapeUrl(config: Config, { address: { port } }: MetricsServer): string {
+function scrapeUrl(config: Config, { port }: MetricsServer): string {
   return `${schemeOf(config)}://${hostInUrl(metricsHost(config))}:${port}/metrics`;
 }
 

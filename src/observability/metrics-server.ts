@@ -8,8 +8,8 @@
  * time, shared by all scrapes and cached for a second. A connection may send one request and lasts at most 10 s.
  */
 import type { IncomingMessage, RequestListener, Server, ServerOptions, ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
-import { cannotListen, quote } from '#base';
+import type { Socket } from 'node:net';
+import { listen, quote } from '#base';
 import type { Logger } from './logger.ts';
 import type { Metrics } from './metrics.ts';
 import { answerProbe, PROBE_PATHS, type Probes } from './probes.ts';
@@ -18,7 +18,7 @@ import { answerProbe, PROBE_PATHS, type Probes } from './probes.ts';
 const { createServer } = process.getBuiltinModule('node:http');
 
 export interface MetricsServer {
-  readonly address: AddressInfo;
+  readonly port: number;
   close(): Promise<void>;
 }
 
@@ -76,14 +76,9 @@ export async function startMetricsServer(options: MetricsServerOptions): Promise
     open.add(socket);
     socket.once('close', () => open.delete(socket));
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', (cause) => reject(cannotListen('metrics', '--metrics-port', options, cause)));
-    server.listen(options.port, options.host, resolve);
-  });
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new TypeError('a TCP server has a TCP address');
+  const { host, port, logger } = options;
   return {
-    address,
+    port: await listen(server, { host, port }, { what: 'metrics', setting: '--metrics-port' }, logger),
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());

@@ -18,6 +18,7 @@ import {
 import { openPeerLinks, type PeerLimits, type PeerTls } from '#transport/peer';
 import { type FrameContent, sealFrame } from '../../src/cluster/peer/frame.ts';
 import { type LaneWorld, NET } from '../../src/transport/peer/wire.ts';
+import { LoggedErrors } from './logged-errors.ts';
 
 export const CLUSTER = '0199a5c8-3c1e-7a2b-9f00-0123456789ab';
 export const OTHER_CLUSTER = '0199a5c8-3c1e-7a2b-9f00-ffffffffffff';
@@ -131,6 +132,7 @@ export class LinkedNode {
   readonly run: number;
   readonly links: OpenPeerLinks;
   readonly observed: Observed;
+  readonly logged: LoggedErrors['errors'];
   readonly arrived: Arrival[] = [];
   readonly unreachable: NodeId[] = [];
   readonly reachable: NodeId[] = [];
@@ -142,21 +144,29 @@ export class LinkedNode {
     const { onDuplicate, world = NET } = options;
     const observed = new Observed();
     const host = '127.0.0.1';
-    const known = { clusterId, self: place, run, host, port, observer: observed, limits, connectionsMax, tls, world };
-    const parts = onDuplicate === undefined ? known : { ...known, onDuplicate };
-    return new LinkedNode({ place, clusterId, run }, await openPeerLinks(parts), observed);
+    const logger = new LoggedErrors();
+    const parts = { observer: observed, logger, limits, connectionsMax, tls, world };
+    const known = { clusterId, self: place, run, host, port, ...parts };
+    const links = await openPeerLinks(onDuplicate === undefined ? known : { ...known, onDuplicate });
+    return new LinkedNode({ place, clusterId, run, observed, logged: logger.errors }, links);
   }
 
   private constructor(
-    { place, clusterId, run }: Pick<LinkedNode, 'place' | 'clusterId' | 'run'>,
+    {
+      place,
+      clusterId,
+      run,
+      observed,
+      logged,
+    }: Pick<LinkedNode, 'place' | 'clusterId' | 'run' | 'observed' | 'logged'>,
     links: OpenPeerLinks,
-    observed: Observed,
   ) {
     this.place = place;
     this.clusterId = clusterId;
     this.run = run;
     this.links = links;
     this.observed = observed;
+    this.logged = logged;
     links.onFrame((frame, lane) => {
       this.arrived.push({ lane, number: numberIn(frame) });
       return this.onFrame(frame, lane);

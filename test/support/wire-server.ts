@@ -1,6 +1,7 @@
 /**
  * The gRPC server without methods of the product, for tests: limits are large by default, and it records its actions.
  */
+import { silentLogger } from '#observability';
 import { type ByteBudgets, createByteBudgets } from '../../src/transport/byte-budgets.ts';
 import { statusOfFrame } from '../../src/transport/grpc/refusals.ts';
 import type { Method } from '../../src/transport/grpc/wire/method.ts';
@@ -77,6 +78,7 @@ export async function startWireServer(options: WireOptions): Promise<WireFixture
     onConnectionEnded: (why) => endings.push(why),
     statusOf: options.statusOf ?? (() => ({ code: 'INTERNAL', message: 'a bug' })),
     ...budgets,
+    logger: silentLogger,
     gzipBytesMin: options.gzipBytesMin,
     refusals: { ...REFUSALS, ...options.refusals },
     limits: { ...LIMITS, ...options.limits },

@@ -93,7 +93,7 @@ export async function startNode(options: NodeOptions): Promise<Node & Administer
   const [watch, drains] = [new CoreWatch(logger, monotonicMs), new DrainWatch(logger, monotonicMs)];
   const others = new OtherClusters(logger);
   const orders = { ...ordersHeardBy(options), onDrain: drains.note.bind(drains) };
-  const listeners = { onFatal, ...orders, onTelemetry: telemetryShownBy(metrics, peers, [watch, others]) };
+  const listeners = { onFatal, log: logger, ...orders, onTelemetry: telemetryShownBy(metrics, peers, [watch, others]) };
   // The thread loads its modules while the directory is checked here.
   const core = CoreThread.start(options.coreWorker, listeners, options.coreData);
   const joining = new Joining(options, core);

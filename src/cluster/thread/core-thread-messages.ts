@@ -121,6 +121,8 @@ export type FromCore =
   /** An operator has drained the node, so it must exit. */
   | { readonly kind: 'stop-requested' }
   | { readonly kind: 'drain'; readonly note: DrainNote }
+  /** An error for the log. */
+  | { readonly kind: 'logged'; readonly event: string; readonly fields: object; readonly failure: SentFailure }
   | { readonly kind: 'failed'; readonly failure: SentFailure };
 
 /** An error of any class, as it crosses threads. */

@@ -1,6 +1,6 @@
 /** The link to a core on its own thread, in the front. core-worker.ts is the other side. */
 import { type MessagePort, Worker } from 'node:worker_threads';
-import { Slots, unreachable } from '#base';
+import { type ErrorLog, Slots, unreachable } from '#base';
 import type { DiskLevel } from '#storage';
 import type { Administered } from '../admin/administered.ts';
 import type { AdminReply, AdminRequest } from '../admin/administration.ts';
@@ -29,6 +29,7 @@ export interface CoreThreadListeners {
   readonly onStopRequested: () => void;
   readonly onDrain: (note: DrainNote) => void;
   readonly onAdministered: (administered: Administered) => void;
+  readonly log: ErrorLog;
   /** Called every second, with the number of messages sent to the core by then. */
   readonly onTelemetry: (telemetry: Telemetry, messagesSent: number) => void;
 }
@@ -187,6 +188,8 @@ export class CoreThread implements CoreLink {
         return this.#listeners.onStopRequested();
       case 'drain':
         return this.#listeners.onDrain(message.note);
+      case 'logged':
+        return this.#listeners.log.error(message.event, { ...message.fields, error: unpackFailure(message.failure) });
       case 'failed':
         return this.#fail(unpackFailure(message.failure));
       default:

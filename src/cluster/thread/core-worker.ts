@@ -7,7 +7,7 @@
 import { lookup } from 'node:dns/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type MessagePort, parentPort } from 'node:worker_threads';
-import { type Address, assert, formatAddress } from '#base';
+import { type Address, assert, type ErrorLog, formatAddress } from '#base';
 import type { KvStore } from '#kv';
 import { diskUsedPercent, type LevelStore, LogThread, openLevelStore } from '#storage';
 import type { Administered } from '../admin/administered.ts';
@@ -51,7 +51,7 @@ const TELEMETRY_MS = 1_000;
 /** Parts that #cluster cannot create. */
 export interface CoreParts {
   /** Called at most once, and only for a node with peer links. */
-  readonly openPort: (options: PeerPortOptions) => Promise<PeerPort>;
+  readonly openPort: (options: PeerPortOptions, logger: ErrorLog) => Promise<PeerPort>;
   readonly askToJoin: AskToJoin;
   readonly askAdmin: AskAdmin;
   readonly askBelonging: AskBelonging;
@@ -82,7 +82,7 @@ export function runCore(parts: CoreParts): void {
   };
   const handlers: Handlers = {
     bind: async (options) => {
-      peerPort = await parts.openPort(options);
+      peerPort = await parts.openPort(options, loggerAt(port));
       return peerPort.port;
     },
     join: (order) => join(port, order, parts, peerPort),
@@ -305,6 +305,13 @@ async function reachOthers(
   const seen = { observer, onAdministered, otherCluster: () => observer.otherCluster };
   const ports = { ...parts, ...seen, openLinks, random: nativeRandom, sleep, noteRemoved: noteEnd };
   return openReach(ports, identity, order);
+}
+
+/** The front has the logger. */
+function loggerAt(port: MessagePort): ErrorLog {
+  return {
+    error: (event, { error, ...fields }) => post(port, { kind: 'logged', event, fields, failure: packFailure(error) }),
+  };
 }
 
 /** The front ends the process when it receives this. Nothing unreported is acknowledged. */

@@ -1,5 +1,5 @@
 /** Server spans of gRPC calls, with the attribute names of OpenTelemetry. */
-import type { Traced, Tracer } from '#observability';
+import { type Traced, type Tracer, traceFields } from '#observability';
 import type { Call } from './wire/call.ts';
 import type { CallTrace } from './wire/method-traits.ts';
 import type { CallStatus } from './wire/status.ts';
@@ -23,6 +23,7 @@ export function tracingCalls(tracer: Tracer): (call: Call) => CallTrace | undefi
     const span = tracer.begin(`${service}/${name}`, (header) => call.header(header), attributes);
     return {
       span,
+      fields: traceFields(span),
       ended: (code) => {
         const failed = FAULTS.has(code) ? { 'error.type': code } : {};
         span.set({ 'rpc.response.status_code': code, ...failed });

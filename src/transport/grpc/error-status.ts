@@ -20,7 +20,7 @@ import { isBug, isFatal } from '#service';
 import type { Any } from '../../../proto/gen/google/protobuf/any.ts';
 import { BadRequest, ErrorInfo, PreconditionFailure, RetryInfo } from '../../../proto/gen/google/rpc/error_details.ts';
 import { Status } from '../../../proto/gen/google/rpc/status.ts';
-import { type CallStatus, GRPC_STATUS, type GrpcStatusName } from './wire/status.ts';
+import { BUG, type CallStatus, GRPC_STATUS, type GrpcStatusName } from './wire/status.ts';
 
 const DOMAIN = 'cairn.dev';
 /** The kinds of constraints in the specification. */
@@ -73,7 +73,7 @@ export function statusOfFailure(failure: unknown, listeners: FailureListeners): 
   if (isFatal(failure)) listeners.onFatal(failure);
   else if (isBug(failure)) listeners.onBug(failure);
   if (failure instanceof DatabaseError) return statusOfError(failure);
-  return statusOfError(new DatabaseError('internal', 'This is a bug in Cairn; the log of the node says more'));
+  return statusOfError(new DatabaseError('internal', BUG.message));
 }
 
 /** The status of the error's code, unless gRPC requires another. */

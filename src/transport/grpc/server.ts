@@ -1,5 +1,4 @@
 /** The gRPC interface of a node. */
-import { traceFields } from '#observability';
 import type { Service } from '#service';
 import type { ServerOptions } from '../server-options.ts';
 import { apiKeyMethods } from './api-keys.ts';
@@ -93,11 +92,9 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
     onRefused: (reason) => metrics.counter('cairn_rejected_total', { reason }).add(),
     onConnectionEnded: endedConnections(logger, metrics),
     onDisplaced: (waiting) => metrics.counter('cairn_connections_displaced_total', { protocol: 'grpc', waiting }).add(),
-    statusOf: (failure, { method: { name, namesLeader = false }, trace }) => {
-      const status = statusOfFailure(failure, {
-        onBug: (error) => logger.error('grpc-call-failed', { method: name, error, ...traceFields(trace?.span) }),
-        onFatal,
-      });
+    logger,
+    statusOf: (failure, { namesLeader = false }, onBug) => {
+      const status = statusOfFailure(failure, { onBug, onFatal });
       const isNamed = status.trailers?.['x-leader-node'] !== undefined;
       const isLet = status.code !== 'UNAUTHENTICATED' && status.code !== 'PERMISSION_DENIED';
       return namesLeader && !isNamed && isLet ? withLeader(status, service.leader()) : status;

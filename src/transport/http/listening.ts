@@ -1,6 +1,7 @@
 /** The server of node:http beneath fastify, with the bounds on its requests. */
 import type { RequestListener, Server } from 'node:http';
-import type { SecurePorts } from '../secure.ts';
+import { logErrors } from '#base';
+import type { ServerOptions } from '../server-options.ts';
 import {
   HEADER_BYTES_MAX,
   HEADERS_MAX,
@@ -13,7 +14,13 @@ import {
 // An import would also load the WebSocket client of node:http, which is lazy otherwise.
 const { createServer } = process.getBuiltinModule('node:http');
 
-export function createHttpServer(listener: RequestListener, secure: SecurePorts | undefined): Server {
+/** The port in messages and logs. */
+export const PORT = { what: 'HTTP', setting: '--http-port' } as const;
+
+export function createHttpServer(
+  listener: RequestListener,
+  { secure, logger }: Pick<ServerOptions, 'secure' | 'logger'>,
+): Server {
   const options = {
     maxHeaderSize: HEADER_BYTES_MAX,
     requireHostHeader: false,
@@ -24,5 +31,6 @@ export function createHttpServer(listener: RequestListener, secure: SecurePorts 
   };
   const server = (secure?.createHttpServer ?? createServer)(options, listener);
   server.maxHeadersCount = HEADERS_MAX;
+  logErrors(server, PORT, logger);
   return server;
 }

@@ -23,7 +23,7 @@ import { Gate } from './gate.ts';
 import { answerHalfClosed } from './half-closed.ts';
 import { BODY_BYTES_MAX, CONNECTIONS_MAX, HEADER_BYTES_MAX, PIPELINED_MAX } from './limits.ts';
 import { lingerAfterAnswer } from './lingering.ts';
-import { createHttpServer } from './listening.ts';
+import { createHttpServer, PORT } from './listening.ts';
 import { HttpMemory } from './memory.ts';
 import { refusalOfForm, refusalOfStranger } from './other-origins.ts';
 import { RateLimiting } from './rate-limiting.ts';
@@ -173,7 +173,7 @@ class HttpFront {
       const scheme = this.#options.secure === undefined ? 'http' : 'https';
       return `${scheme}://${formatAddress({ host, port: address.port })}`;
     } catch (cause) {
-      throw cause instanceof Error ? cannotListen('HTTP', '--http-port', { host, port }, cause) : cause;
+      throw cause instanceof Error ? cannotListen({ host, port }, PORT, cause) : cause;
     }
   }
 
@@ -232,7 +232,7 @@ class HttpFront {
 
   #createServer(handle: RequestListener): Server {
     const inTurn = this.#lines.inTurn(handle);
-    const server = createHttpServer(inTurn, this.#options.secure);
+    const server = createHttpServer(inTurn, this.#options);
     // Without a listener Node would send 100 Continue before the request is checked.
     return server.on('checkContinue', (request, response) => {
       this.#unsentBodies.add(request);

@@ -1,7 +1,7 @@
 /** The server of the MCP endpoint: one path, bodies within limits, and a graceful end. */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { type Credentials, challenge, type Principal } from '#auth';
-import { cannotListen, DatabaseError, formatAddress } from '#base';
+import { DatabaseError, formatAddress, listen } from '#base';
 import { type Access, HeaderLines } from '../access.ts';
 import { HttpConnections, KEEP_ALIVE_TIMEOUT_MS } from '../http-connections.ts';
 import { type AllowedOrigins, Origins } from '../origins.ts';
@@ -118,14 +118,10 @@ class McpFront {
   }
 
   async listen(): Promise<string> {
-    const { host, port, held, secure } = this.#options;
-    await new Promise<void>((resolve, reject) => {
-      this.#server.once('error', (cause) => reject(cannotListen('MCP', '--mcp-port', { host, port }, cause)));
-      this.#server.listen(listenOptions({ host, port }, held), resolve);
-    });
-    const address = this.#server.address();
-    if (address === null || typeof address === 'string') throw new TypeError('a TCP server has a TCP address');
-    const bound = `${secure === undefined ? 'http' : 'https'}://${formatAddress({ host, port: address.port })}`;
+    const { host, held, secure, logger } = this.#options;
+    const address = listenOptions(this.#options, held);
+    const port = await listen(this.#server, address, { what: 'MCP', setting: '--mcp-port' }, logger);
+    const bound = `${secure === undefined ? 'http' : 'https'}://${formatAddress({ host, port })}`;
     const resource = this.#options.resourceAt?.(bound);
     this.#metadata = resource && new ResourceMetadata(resource);
     return bound;

@@ -1,6 +1,6 @@
 /** The peer port: bound before the identity of the node is known, and its links from then on. */
 import { createServer, type Server, type Socket } from 'node:net';
-import { cannotListen } from '#base';
+import { type ErrorLog, listen } from '#base';
 import type {
   Administer,
   Asker,
@@ -20,7 +20,9 @@ import type { PeerServer } from './peer-server.ts';
 import type { SecureDoor } from './secure-door.ts';
 import type { Wire } from './wire.ts';
 
-type PortOptions = PeerPortOptions & Pick<LinksOptions, 'limits' | 'draw' | 'world' | 'tls'>;
+interface PortOptions extends PeerPortOptions, Pick<LinksOptions, 'limits' | 'draw' | 'world' | 'tls'> {
+  readonly logger: ErrorLog;
+}
 
 /** Servers of the connections. The door verifies them first, where TLS is used. */
 interface Serving {
@@ -39,7 +41,7 @@ export async function openPeerPort(options: PortOptions): Promise<PeerPort> {
 }
 
 /** Opens the links of a node whose id is known; dials no node before `setPeers`. */
-export async function openPeerLinks(options: LinksOptions): Promise<OpenPeerLinks> {
+export async function openPeerLinks(options: LinksOptions & PortOptions): Promise<OpenPeerLinks> {
   return (await openPeerPort(options)).openLinks(options);
 }
 
@@ -64,16 +66,9 @@ class BoundPort implements PeerPort {
     return this.#port;
   }
 
-  listen(): Promise<void> {
-    const { host, port } = this.#options;
-    return new Promise((resolve, reject) => {
-      this.#server.once('error', (cause) => reject(cannotListen('peers', '--peer-port', { host, port }, cause)));
-      this.#server.listen({ host, port }, () => {
-        const address = this.#server.address();
-        this.#port = typeof address === 'object' && address !== null ? address.port : port;
-        resolve();
-      });
-    });
+  async listen(): Promise<void> {
+    const { host, port, logger } = this.#options;
+    this.#port = await listen(this.#server, { host, port }, { what: 'peers', setting: '--peer-port' }, logger);
   }
 
   introduce(newcomer: Newcomer): void {
@@ -126,12 +121,13 @@ class BoundPort implements PeerPort {
       import('./secure-door.ts'),
     ]);
     const limits = { ...PEER_LIMITS, ...this.#options.limits };
-    const { connectionsMax, tls } = this.#options;
+    const { connectionsMax, tls, logger } = this.#options;
     const onRefused = (fault: FrameFault): void => this.#links?.refused(undefined, fault);
     const server = new Served({
       belonging: () => this.#belonging,
       limits,
       connectionsMax,
+      logger,
       onRefused,
       onLane: (connection, first) => this.#serveLane(connection, first),
       onJoin: (request, asker) => this.#join(request, asker),

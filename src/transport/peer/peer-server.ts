@@ -1,5 +1,6 @@
 /** The peer port of a node: gRPC and lanes of other nodes, told apart by the first bytes of a connection. */
 import type { Socket } from 'node:net';
+import type { ErrorLog } from '#base';
 import type { FrameFault } from '#cluster';
 import { createByteBudgets } from '../byte-budgets.ts';
 import type { FrameFault as RequestFault } from '../grpc/wire/frame-faults.ts';
@@ -18,6 +19,7 @@ export interface PeerServerOptions extends PeerMethodsOptions {
   readonly limits: PeerLimits;
   /** Maximum number of connections to the port; absent: unlimited. */
   readonly connectionsMax: number | undefined;
+  readonly logger: ErrorLog;
   /** A node has opened a lane; `first` are its first bytes. */
   readonly onLane: (connection: Wire, first: Uint8Array) => void;
   /** A connection was refused. */
@@ -71,7 +73,8 @@ export class PeerServer {
       limits: limitsOf(options),
       ...createByteBudgets({ requestBytesMax: REQUESTS_BYTES_MAX, unsentBytesMax: UNSENT_BYTES_MAX }),
       meterOf: () => UNMETERED,
-      statusOf: (failure) => ({ code: 'INTERNAL', message: String(failure) }),
+      logger: options.logger,
+      statusOf: (failure, _method, onBug) => onBug(failure),
       onRefused: NOTHING,
       onConnectionEnded: (why, { socket }) => this.#refuse(socket, { kind: 'malformed', words: ENDED[why] }),
       refusals: REFUSALS,

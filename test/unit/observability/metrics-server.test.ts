@@ -30,7 +30,7 @@ async function start(times: Times = {}): Promise<Started> {
   });
   const probes = { '/livez': [], '/startupz': [], '/readyz': [{ name: 'one', fault: () => fault }] };
   server = await startMetricsServer({ host: '127.0.0.1', port: 0, metrics, probes, logger: silentLogger, ...times });
-  const { port } = server.address;
+  const { port } = server;
   const open = (): Socket => connect(port, '127.0.0.1').on('error', () => undefined);
   return { url: `http://127.0.0.1:${port}`, metrics, renderings: () => renderings, open };
 }

@@ -7,6 +7,7 @@ import type { X509Certificate } from 'node:crypto';
 import { type Http2Session, performServerHandshake, type ServerHttp2Session, type ServerOptions } from 'node:http2';
 import { createServer, type Server, type Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
+import { listen } from '#base';
 import { ConnectionPlaces } from '../../connection-places.ts';
 import type { FrameFloods } from '../../frame-floods.ts';
 import { ping } from '../../liveness.ts';
@@ -74,16 +75,9 @@ export class Connections {
     this.#server = secure?.createServer(accept) ?? createServer({ noDelay: true }, accept);
   }
 
-  /** Binds and returns the port; rejects with the error of the system. */
   listen(place: ListenPlace): Promise<number> {
-    return new Promise((resolve, reject) => {
-      this.#server.once('error', reject);
-      this.#server.listen(listenOptions(place, place.held), () => {
-        this.#server.off('error', reject);
-        const address = this.#server.address();
-        resolve(typeof address === 'object' && address !== null ? address.port : place.port);
-      });
-    });
+    const { logger } = this.#parts;
+    return listen(this.#server, listenOptions(place, place.held), { what: 'gRPC', setting: '--grpc-port' }, logger);
   }
 
   /** Closes the connection that has waited longest for a complete request; false: none waits. */

@@ -1,5 +1,5 @@
 /** Names of methods, traits of their calls, and meters and traces of them. */
-import type { Span } from '#observability';
+import type { LogFields, Span } from '#observability';
 
 export interface MethodTraits {
   readonly kind: 'unary' | 'server_stream' | 'bidi_stream';
@@ -42,5 +42,7 @@ export interface MethodMeter {
 /** Trace of a call. */
 export interface CallTrace {
   readonly span: Span;
+  /** Fields of log lines about the call. */
+  readonly fields: LogFields;
   ended(code: string): void;
 }

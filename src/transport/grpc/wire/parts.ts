@@ -1,7 +1,7 @@
 /** Settings and listeners of a server, which its connections, streams and calls share. */
 import type { X509Certificate } from 'node:crypto';
 import type { Http2Session } from 'node:http2';
-import type { Address } from '#base';
+import type { Address, ErrorLog } from '#base';
 import type { ByteBudgets } from '../../byte-budgets.ts';
 import type { Waiting } from '../../connection-places.ts';
 import type { SecurePorts } from '../../secure.ts';
@@ -81,6 +81,7 @@ export interface WireParts extends Pick<ByteBudgets, 'requests' | 'streams' | 'u
   readonly refusalOf?: RefusalOf | undefined;
   /** Adapts trailers to the authority of the request; undefined: all clients get the same. */
   readonly trailersFor?: (<T extends Fields>(authority: string | undefined, trailers: T) => T) | undefined;
+  readonly logger: ErrorLog;
   /** Called for every call that is refused before its handler sees it. */
   readonly onRefused: (why: 'overload' | 'draining' | 'malformed' | 'too_large') => void;
   /** Called before a connection is ended because of the behaviour of its client. */

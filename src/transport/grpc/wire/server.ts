@@ -8,7 +8,7 @@
  * (frame-faults.ts).
  */
 import type { Socket } from 'node:net';
-import { cannotListen, Slots } from '#base';
+import { Slots } from '#base';
 import { FrameFloods } from '../../frame-floods.ts';
 import { WorkQueue } from '../../work-queue.ts';
 import { Call, type SharedParts } from './call.ts';
@@ -23,7 +23,7 @@ import { PeerStreams } from './peer-streams.ts';
 import { ReadingTurns } from './reading-turns.ts';
 import { RequestMessages } from './request-messages.ts';
 import { Shares } from './shares.ts';
-import { type CallStatus, OK } from './status.ts';
+import { BUG, type CallStatus, OK } from './status.ts';
 import { Unpacker } from './unpacking.ts';
 
 export interface WireServerParts extends WireParts {
@@ -45,8 +45,8 @@ export interface WireServerParts extends WireParts {
    * that it rejects with is the answer.
    */
   readonly elsewhere?: (call: Call, failure: unknown) => Promise<void> | undefined;
-  /** Returns the status for an error of a handler. It throws an unknown error, which is a bug: the node stops. */
-  readonly statusOf: (failure: unknown, call: Pick<Call, 'method' | 'trace'>) => CallStatus;
+  /** Returns the status for an error of a handler. `onBug` logs the error, and returns the status for any bug. */
+  readonly statusOf: (failure: unknown, method: MethodTraits, onBug: (bug: unknown) => CallStatus) => CallStatus;
 }
 
 /** Time for a drained server to send its last answers. */
@@ -97,13 +97,8 @@ export class WireServer {
    * Binds and returns the port.
    * @throws DatabaseError `unavailable` when the address cannot be bound.
    */
-  async listen(address: ListenPlace): Promise<number> {
-    try {
-      return await this.#connections.listen(address);
-    } catch (cause) {
-      if (!(cause instanceof Error)) throw cause;
-      throw cannotListen('gRPC', '--grpc-port', address, cause);
-    }
+  listen(address: ListenPlace): Promise<number> {
+    return this.#connections.listen(address);
   }
 
   /** Serves a connection that another server has accepted. */
@@ -278,7 +273,13 @@ export class WireServer {
   }
 
   #fail(call: Call, failure: unknown): void {
-    const finish = (why: unknown): void => call.finish(this.#parts.statusOf(why, call));
+    const { logger, statusOf } = this.#parts;
+    const { method, trace } = call;
+    const onBug = (error: unknown): CallStatus => {
+      logger.error('grpc-call-failed', { method: method.name, error, ...trace?.fields });
+      return BUG;
+    };
+    const finish = (why: unknown): void => call.finish(statusOf(why, method, onBug));
     const elsewhere = call.answered ? undefined : this.#parts.elsewhere?.(call, failure);
     if (elsewhere === undefined) finish(failure);
     else void elsewhere.catch(finish);

@@ -39,6 +39,9 @@ export interface CallStatus {
 /** With the message of grpc-js. */
 export const OK: CallStatus = { code: 'OK', message: 'OK' };
 
+/** A bug, which the server has logged. */
+export const BUG: CallStatus = { code: 'INTERNAL', message: 'This is a bug in Cairn; the log of the node says more' };
+
 /** Headers of a reply without messages. */
 export function headersOf(status: CallStatus): OutgoingHttpHeaders {
   return { ':status': 200, 'content-type': 'application/grpc+proto', ...trailersOf(status) };

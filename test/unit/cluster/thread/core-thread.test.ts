@@ -1,9 +1,13 @@
-// Goal: an answer of the core counts before its next message, or its end, even when all arrive at once. Method: a
-// thread that emits them without a pause, as Node does with the messages that are left when a thread ends.
+// Goal: an answer of the core counts before its next message, or its end, even when all arrive at once; its errors are
+// logged. Method: a thread that emits them without a pause, as Node does with the messages that are left when a thread
+// ends.
 import { EventEmitter } from 'node:events';
 import { expect, it } from 'vitest';
+import type { ErrorLog } from '#base';
+import { silentLogger } from '#observability';
 import { CoreThread, type CoreWorker } from '../../../../src/cluster/thread/core-thread.ts';
 import { packFailure } from '../../../../src/cluster/thread/core-thread-messages.ts';
+import { LoggedErrors } from '../../../support/logged-errors.ts';
 
 /** Emits these events as soon as the core is called. */
 class AnsweringWorker extends EventEmitter {
@@ -24,7 +28,10 @@ class AnsweringWorker extends EventEmitter {
   }
 }
 
-function started(worker: AnsweringWorker): { readonly core: CoreThread; readonly failures: string[] } {
+function started(
+  worker: AnsweringWorker,
+  log: ErrorLog = silentLogger,
+): { readonly core: CoreThread; readonly failures: string[] } {
   const failures: string[] = [];
   const ignore = (): void => undefined;
   const core = new CoreThread(worker as unknown as CoreWorker, {
@@ -33,6 +40,7 @@ function started(worker: AnsweringWorker): { readonly core: CoreThread; readonly
     onDrain: ignore,
     onAdministered: ignore,
     onTelemetry: ignore,
+    log,
   });
   return { core, failures };
 }
@@ -54,4 +62,15 @@ it('a core that fails with its answer to open is a failure', async () => {
   const { core, failures } = started(new AnsweringWorker(['message', failed]));
   await core.open(ORDER);
   expect(failures).toEqual(['the disk is gone']);
+});
+
+it('an error of the core is logged with its fields and its causes', () => {
+  const error = new Error('a handler has failed', { cause: new Error('the disk is gone') });
+  const log = new LoggedErrors();
+  const worker = new AnsweringWorker();
+  started(worker, log);
+  const fields = { method: 'Join' };
+  worker.emit('message', { kind: 'logged', event: 'grpc-call-failed', fields, failure: packFailure(error) });
+  const said = { message: error.message, stack: expect.stringMatching(/Caused by: Error: the disk is gone/) };
+  expect(log.errors).toEqual([['grpc-call-failed', { ...fields, error: expect.objectContaining(said) }]]);
 });

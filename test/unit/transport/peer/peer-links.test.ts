@@ -2,6 +2,7 @@
 // (TP1 to TP4). Method: real links over loopback, with a proxy that can hold or cut connections.
 import { afterEach, expect, it } from 'vitest';
 import { LANES } from '#cluster';
+import { silentLogger } from '#observability';
 import { openPeerPort } from '#transport/peer';
 import { eventually } from '../../../support/eventually.ts';
 import { freePorts } from '../../../support/free-ports.ts';
@@ -156,7 +157,7 @@ it('a node at another address than in the catalog is reached while it dials, and
 
 it('a starting node refuses no other node, which reaches it after the start', async () => {
   const north = await open(NORTH);
-  const port = await openPeerPort({ host: '127.0.0.1', port: 0, limits: QUICK });
+  const port = await openPeerPort({ host: '127.0.0.1', port: 0, limits: QUICK, logger: silentLogger });
   const wire = await wireTo(port.port);
   north.links.setPeers([{ ...SOUTH, host: '127.0.0.1', port: wire.port }]);
   await eventually(() => expect(wire.dialled).toBeGreaterThan(2 * LANES.length));

@@ -41,7 +41,8 @@ class PostedNode {
   static async open(self: NodePlace): Promise<PostedNode> {
     const gatherer = new PeerMeasureGatherer();
     const limits = { ...QUICK, pingEveryMs: 50 };
-    const parts = { clusterId: CLUSTER, self, run: self.node, host: '127.0.0.1', port: 0, observer: gatherer, limits };
+    const place = { clusterId: CLUSTER, self, run: self.node, host: '127.0.0.1', port: 0 };
+    const parts = { ...place, observer: gatherer, limits, logger: silentLogger };
     const node = new PostedNode(self, gatherer, await openPeerLinks(parts));
     stack.push(node);
     return node;

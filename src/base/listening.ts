@@ -1,0 +1,50 @@
+/** Binds the ports of a node, and logs the errors of their servers. */
+import { type Address, formatAddress } from './address.ts';
+import { DatabaseError } from './error.ts';
+
+/** A server of node:net, node:tls or node:http. */
+interface PortServer {
+  readonly listening: boolean;
+  address(): string | { readonly port: number } | null;
+  on(event: 'error', listener: (error: Error) => void): unknown;
+  listen(address: Address, listener: () => void): unknown;
+}
+
+/** The part of a logger that logs errors. */
+export interface ErrorLog {
+  error(event: string, fields: { readonly [name: string]: unknown; readonly error: unknown }): void;
+}
+
+/** A port in messages and logs; `setting` is the option that sets it. */
+interface NamedPort {
+  readonly what: string;
+  readonly setting: string;
+}
+
+/**
+ * Binds and returns the port; 0 picks a free one.
+ * @throws DatabaseError `unavailable` when the address cannot be bound.
+ */
+export function listen(server: PortServer, address: Address, port: NamedPort, logger: ErrorLog): Promise<number> {
+  logErrors(server, port, logger);
+  return new Promise((resolve, reject) => {
+    server.on('error', (cause) => reject(cannotListen(address, port, cause)));
+    server.listen(address, () => {
+      const bound = server.address();
+      resolve(typeof bound === 'object' && bound !== null ? bound.port : address.port);
+    });
+  });
+}
+
+/** Logs the errors of a server that listens: an error without a listener would end the process. */
+export function logErrors(server: PortServer, { what }: NamedPort, logger: ErrorLog): void {
+  server.on('error', (error) => {
+    if (server.listening) logger.error('port-failed', { port: what, error });
+  });
+}
+
+/** The failure of a server that cannot bind its address. */
+export function cannotListen(address: Address, { what, setting }: NamedPort, cause: Error): DatabaseError {
+  const message = `Cannot listen for ${what} on ${formatAddress(address)} (${setting}): ${cause.message}`;
+  return new DatabaseError('unavailable', message, { cause });
+}
