@@ -33,8 +33,9 @@ import { readNumber, refuse } from '../scripts/support/command-line.ts';
 import { Arena } from './arena.ts';
 import type { Build, CairnNode } from './peers/cairn.ts';
 import { residentMemory } from './support/process-cpu.ts';
-import { type Contender, compete, type Sample, table, type Workload } from './support/sample.ts';
-import { ThreadTimes } from './support/thread-times.ts';
+import { table } from './support/results.ts';
+import { compete, type Plan, type Workload } from './support/sample.ts';
+import { threadTimed } from './support/thread-times.ts';
 import { type AppendLoad, nodeAppend } from './workloads/append.ts';
 import { competeByClusters } from './workloads/cluster-builds.ts';
 import { conflictOfBuilds } from './workloads/conflict-heavy.ts';
@@ -60,6 +61,7 @@ const settleSeconds = readNumber('settle', values.settle, { min: 0, isWhole: fal
 const events = values.events === undefined ? undefined : readNumber('events', values.events, { min: 0, isWhole: true });
 const measure = MEASURES.find((name) => name === values.measure);
 if (measure === undefined) refuse(`--measure ${JSON.stringify(values.measure)} is none of ${MEASURES.join(', ')}`);
+const plan: Plan = { rounds, seconds, warmUpSeconds, limitSeconds: 600 };
 const contenders = positionals.map(contender);
 if (contenders.length === 0) refuse('there is nothing to compare; name builds, such as old=../old new=.');
 const readLoads = measure === 'read' ? (values.loads?.split(',') ?? READ_LOADS).map(readLoad) : [];
@@ -74,7 +76,6 @@ function competed(by: Exclude<(typeof MEASURES)[number], 'append' | 'cluster' | 
   if (by === 'start') return competeByStarts(arena, contenders, { rounds, settleSeconds, events: events ?? 0 });
   const loaded = events ?? EVENTS_LOADED;
   if (by === 'memory') return competeByMemory(arena, contenders, { rounds, events: loaded, seconds, settleSeconds });
-  const plan = { rounds, seconds, warmUpSeconds };
   return competeByReads(arena, contenders, { plan, events: loaded, loads: readLoads, loadsEach: values['load-each'] });
 }
 
@@ -88,10 +89,8 @@ async function competeByAppends(loads: string): Promise<void> {
   // Nodes start one after another, so that no other start disturbs the measurement of a start.
   for (const { name, build } of contenders) nodes.push({ name, node: await arena.cairn(name, build) });
   for (const load of loads.split(',')) {
-    const workload = await appends(load, nodes);
-    process.stdout.write(`${table(workload, await compete(workload, { rounds, seconds, warmUpSeconds }))}\n`);
-    for (const { peer, times } of workload.contenders) process.stdout.write(`${peer}: ${times.text()}\n`);
-    process.stdout.write('\n');
+    const workload = appends(load, nodes);
+    process.stdout.write(`${table(workload, await compete(workload, plan))}\n`);
   }
   for (const { name, node } of nodes) {
     process.stdout.write(`${name}: ${(residentMemory(node.pid).total / 2 ** 20).toFixed(0)} MiB resident\n`);
@@ -99,15 +98,14 @@ async function competeByAppends(loads: string): Promise<void> {
 }
 
 async function competeByClusterAppends(loads: string): Promise<void> {
-  const plan = { rounds, seconds, warmUpSeconds };
   for (const name of loads.split(',')) {
     process.stdout.write(`${await competeByClusters(arena, contenders, { plan, load: appendLoad(name) })}\n`);
   }
 }
 
 async function competeByConflicts(): Promise<void> {
-  const workload = await conflictOfBuilds(arena, contenders);
-  process.stdout.write(`${table(workload, await compete(workload, { rounds, seconds, warmUpSeconds }))}\n`);
+  const workload = conflictOfBuilds(arena, contenders);
+  process.stdout.write(`${table(workload, await compete(workload, plan))}\n`);
 }
 
 /** Parses the name of a load, callers x events. */
@@ -117,23 +115,14 @@ function appendLoad(name: string): AppendLoad {
   return { name, what, clients, events: perTransaction, eventBytes: EVENT_BYTES };
 }
 
-interface Appends extends Workload {
-  readonly contenders: readonly (Contender & { readonly times: ThreadTimes })[];
-}
-
-async function appends(
-  name: string,
-  nodes: readonly { readonly name: string; readonly node: CairnNode }[],
-): Promise<Appends> {
-  const load = { ...appendLoad(name), conditional: true };
-  const made = nodes.map(async ({ name: peer, node }) => {
-    const appending = await nodeAppend(arena, node, load);
-    const times = new ThreadTimes(node.pid);
-    const run = (lasting: number): Promise<Sample> => times.during(() => appending.run(lasting));
-    const warmUp = (lasting: number): Promise<Sample> => appending.warmUp?.(lasting) ?? appending.run(lasting);
-    return { ...appending, peer, run, warmUp, times };
-  });
-  return { ...load, unit: 'events', contenders: await Promise.all(made) };
+function appends(name: string, nodes: readonly { readonly name: string; readonly node: CairnNode }[]): Workload {
+  const load = appendLoad(name);
+  const entered = nodes.map(({ name: peer, node }) => ({
+    peer,
+    directory: node.directory,
+    open: async () => threadTimed(node.pid, await nodeAppend(arena, node, { ...load, conditional: true })),
+  }));
+  return { ...load, unit: 'events', contenders: entered };
 }
 
 function contender(text: string): BuildContender {

@@ -15,7 +15,7 @@ import { parseArgs } from 'node:util';
 import { readNumber, refuse } from '../scripts/support/command-line.ts';
 import { Arena } from './arena.ts';
 import { startCairn, THIS_BUILD } from './peers/cairn.ts';
-import { hasH2load } from './support/h2load.ts';
+import { hasH2load } from './peers/installed.ts';
 import { Latencies } from './support/latencies.ts';
 import { threadSeconds } from './support/process-cpu.ts';
 import { freePort, stopProcess, untilListening } from './support/server-process.ts';

@@ -11,26 +11,26 @@ const LOOK_MS = 200;
 const SETTLED_WITHIN_MS = 120_000;
 
 export class CairnCluster {
-  readonly #dir: string;
+  readonly directory: string;
   readonly #settings: readonly string[];
   readonly #build: Build;
   /** Nodes by name, in the order of their first start. */
   readonly #nodes = new Map<string, CairnNode>();
 
-  private constructor(dir: string, settings: readonly string[], build: Build) {
-    this.#dir = dir;
+  private constructor(directory: string, settings: readonly string[], build: Build) {
+    this.directory = directory;
     this.#build = build;
     this.#settings = settings;
   }
 
   /** Starts nodes `node-1` and so on with separate directories; resolves when all of them are voters of the catalog. */
   static async start(
-    dir: string,
+    directory: string,
     count: number,
     settings: readonly string[] = [],
     build: Build = THIS_BUILD,
   ): Promise<CairnCluster> {
-    const cluster = new CairnCluster(dir, settings, build);
+    const cluster = new CairnCluster(directory, settings, build);
     try {
       for (let number = 1; number <= count; number++) await cluster.startNode(`node-${number}`);
       await cluster.#until((seen) =>
@@ -61,7 +61,7 @@ export class CairnCluster {
   async startNode(name: string): Promise<CairnNode> {
     const seeds = [...this.#nodes.values()].flatMap(({ peer }) => peer ?? []);
     const place = [`--node-name=${name}`, '--peer-port=0', ...(seeds.length === 0 ? [] : [`--join=${seeds.join()}`])];
-    const node = await startCairn(join(this.#dir, name), this.#build, [...place, ...this.#settings]);
+    const node = await startCairn(join(this.directory, name), this.#build, [...place, ...this.#settings]);
     this.#nodes.set(name, node);
     return node;
   }

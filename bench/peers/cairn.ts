@@ -2,7 +2,7 @@
  * Cairn as a contender of benchmarks: starts the compiled server in another process, and builds the requests of the
  * workloads.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -12,9 +12,10 @@ import { closedLoop } from '../support/closed-loop.ts';
 import { grpcHeaders, grpcMessage } from '../support/http2-connection.ts';
 import { bytesField, message, varintField } from '../support/protobuf.ts';
 import { COUNTER_MARKER, RequestTemplate } from '../support/request-template.ts';
-import { stopProcess } from '../support/server-process.ts';
+import { killProcess, launch, stopProcess } from '../support/server-process.ts';
 
 export interface CairnNode {
+  readonly directory: string;
   readonly pid: number;
   readonly address: { readonly host: string; readonly port: number };
   /** URL of the HTTP interface. */
@@ -89,17 +90,15 @@ export async function startCairn(
     ...(knows(build.root, '--ballast-bytes') ? ['--ballast-bytes=0'] : []),
     ...settings,
   ];
-  // The node is killed when the benchmark ends for any reason.
-  const child: ChildProcess = spawn('setpriv', ['--pdeathsig=KILL', process.execPath, ...args], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-    env: { ...process.env, ...build.env },
-  });
+  const stdio = ['ignore' as const, 'pipe' as const, 'inherit' as const];
+  const child = launch(dataDir, process.execPath, { args, stdio, env: { ...process.env, ...build.env } });
   const ready = await untilReady(child).catch(async (error: unknown) => {
     await stopProcess(child);
     throw error;
   });
   const [host = '127.0.0.1', port = ''] = ready.grpc.split(/:(?=\d+$)/);
   return {
+    directory: dataDir,
     pid: child.pid ?? 0,
     address: { host, port: Number(port) },
     http: ready.http,
@@ -107,11 +106,7 @@ export async function startCairn(
     metrics: ready.metrics,
     readyMs: performance.now() - began,
     stop: () => stopProcess(child),
-    kill: async () => {
-      const ended = once(child, 'exit');
-      child.kill('SIGKILL');
-      await ended;
-    },
+    kill: () => killProcess(child),
   };
 }
 

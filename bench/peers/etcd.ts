@@ -2,12 +2,12 @@
  * etcd as a contender of benchmarks: starts members on loopback and builds their requests. Its conditional append is a
  * transaction that puts keys if a key does not exist.
  */
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { bytesField, message, varintField } from '../support/protobuf.ts';
 import { COUNTER_MARKER, RequestTemplate } from '../support/request-template.ts';
-import { freePort, stopProcess, untilListening } from '../support/server-process.ts';
+import { freePort, launch, stopProcess, untilListening } from '../support/server-process.ts';
+import type { EtcdProgram } from './installed.ts';
 
 export interface Etcd {
   readonly pid: number;
@@ -22,14 +22,8 @@ const LED_WITHIN_MS = 30_000;
 export const ETCD_TXN = '/etcdserverpb.KV/Txn';
 export const ETCD_RANGE = '/etcdserverpb.KV/Range';
 
-/** Installed release; undefined when etcd is not installed. */
-export function etcdVersion(): string | undefined {
-  const asked = spawnSync('etcd', ['--version'], { encoding: 'utf8' });
-  return asked.error === undefined ? /etcd Version: (\S+)/.exec(asked.stdout)?.[1] : undefined;
-}
-
-export async function startEtcd(dir: string): Promise<Etcd> {
-  const [member] = await startMembers(dir, 1);
+export async function startEtcd(directory: string, { path }: EtcdProgram): Promise<Etcd> {
+  const [member] = await startMembers(directory, path, 1);
   if (member === undefined) throw new Error('one member was started');
   return member;
 }
@@ -41,8 +35,8 @@ export interface EtcdCluster {
   stop(): Promise<void>;
 }
 
-export async function startEtcdCluster(dir: string, count: number): Promise<EtcdCluster> {
-  const members = await startMembers(dir, count);
+export async function startEtcdCluster(directory: string, { path }: EtcdProgram, count: number): Promise<EtcdCluster> {
+  const members = await startMembers(directory, path, count);
   return {
     members,
     leader: () => leaderOf(members),
@@ -51,7 +45,7 @@ export async function startEtcdCluster(dir: string, count: number): Promise<Etcd
 }
 
 /** Resolves when all members listen, which requires a leader. */
-async function startMembers(dir: string, count: number): Promise<readonly Etcd[]> {
+async function startMembers(directory: string, program: string, count: number): Promise<readonly Etcd[]> {
   const ports: { readonly name: string; readonly client: number; readonly peer: string }[] = [];
   for (let number = 1; number <= count; number++) {
     ports.push({ name: `etcd-${number}`, client: await freePort(), peer: `http://127.0.0.1:${await freePort()}` });
@@ -62,7 +56,7 @@ async function startMembers(dir: string, count: number): Promise<readonly Etcd[]
       const clientUrl = `http://127.0.0.1:${client}`;
       const flags = {
         name,
-        'data-dir': join(dir, name),
+        'data-dir': join(directory, name),
         'listen-client-urls': clientUrl,
         'advertise-client-urls': clientUrl,
         'listen-peer-urls': peer,
@@ -72,7 +66,7 @@ async function startMembers(dir: string, count: number): Promise<readonly Etcd[]
         'log-level': 'error',
       };
       const args = Object.entries(flags).map(([flag, value]) => `--${flag}=${value}`);
-      const child: ChildProcess = spawn('etcd', args, { stdio: 'ignore' });
+      const child = launch(directory, program, { args, stdio: 'ignore' });
       await untilListening(client, child);
       return {
         pid: child.pid ?? 0,
@@ -145,6 +139,17 @@ export function etcdRanges(
   };
   const key = `${keys.prefix}${COUNTER_MARKER}/`;
   const range = message(bytesField(1, key), bytesField(2, key), varintField(3, keys.limit ?? 0));
+  return new RequestTemplate(range, { firstCounter: 0, markersPerNumber: 2, shown });
+}
+
+/** Reads one key of this form, with the number that `draw` returns. */
+export function etcdEvents({ prefix, subjectOf }: SpreadKeys, draw: () => number): RequestTemplate {
+  let drawn = 0;
+  const shown = (_number: number, place: number): number => {
+    if (place === 0) drawn = draw();
+    return place === 0 ? subjectOf(drawn) : drawn;
+  };
+  const range = bytesField(1, `${prefix}${COUNTER_MARKER}/${COUNTER_MARKER}`);
   return new RequestTemplate(range, { firstCounter: 0, markersPerNumber: 2, shown });
 }
 

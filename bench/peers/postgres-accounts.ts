@@ -20,17 +20,16 @@ export interface PostgresAccounts {
 }
 
 /** Creates the tables. The returned function runs the load and then checks the result. */
-export function postgresAccounts(
-  bin: string,
+export async function postgresAccounts(
   server: Postgres,
   { table, count, draw, locking, clients, eventBytes }: PostgresAccounts,
-): (seconds: number) => Promise<Sample> {
+): Promise<(seconds: number) => Promise<Sample>> {
   for (const statement of [
     `CREATE TABLE ${table} AS SELECT k, 0::bigint AS n FROM generate_series(0, ${count - 1}) AS k`,
     `ALTER TABLE ${table} ADD PRIMARY KEY (k)`,
     `CREATE TABLE ${table}_events (position bigserial PRIMARY KEY, k int NOT NULL, n bigint NOT NULL, data bytea NOT NULL, UNIQUE (k, n))`,
   ]) {
-    psql(bin, server, statement);
+    await psql(server, statement);
   }
   const isLocked = locking === 'locked';
   // The optimistic form updates first: inserting the same number twice would fail with an error that pgbench does not
@@ -44,9 +43,9 @@ END;
 `;
   const load = { scripts: [{ text }], clients, eventsPerCall: 1, retries: !isLocked };
   return async (seconds) => {
-    const sample = measuredPgbench(bin, server, { ...load, seconds });
+    const sample = await measuredPgbench(server, { ...load, seconds });
     const ends = `SELECT max(n) AS last, count(*) AS found FROM ${table}_events GROUP BY k`;
-    const wrong = psql(bin, server, `SELECT count(*) FROM (${ends}) AS ends WHERE last <> found`);
+    const wrong = await psql(server, `SELECT count(*) FROM (${ends}) AS ends WHERE last <> found`);
     if (wrong !== '0') throw new Error(`PostgreSQL has ${wrong} accounts with a wrong commit`);
     return sample;
   };

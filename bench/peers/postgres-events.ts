@@ -18,16 +18,16 @@ export interface TableLoad {
 }
 
 /** Creates a table with `events` events, spread over `subjects` subjects like the databases of the other contenders. */
-export async function loadTable(bin: string, server: Postgres, load: TableLoad): Promise<void> {
+export async function loadTable(server: Postgres, load: TableLoad): Promise<void> {
   const { table } = load;
-  psql(bin, server, eventsTable(table));
-  await copyIn(bin, server, `${table} (position, id, stream, type, subject, data)`, rows(load));
+  await psql(server, eventsTable(table));
+  await copyIn(server, `${table} (position, id, stream, type, subject, data)`, rows(load));
   const next = `SELECT setval(pg_get_serial_sequence('${table}', 'position'), ${load.events + 1})`;
   const indexes = eventsIndexes(table, `INDEX ${table}_subject ON ${table} (subject, position)`);
-  for (const statement of [...indexes, next, `VACUUM ANALYZE ${table}`, 'CHECKPOINT']) psql(bin, server, statement);
+  for (const statement of [...indexes, next, `VACUUM ANALYZE ${table}`, 'CHECKPOINT']) await psql(server, statement);
   if (load.events === 0) return;
   // Checks the content, because reads without results would be fast.
-  const found = psql(bin, server, `SELECT count(*) FROM ${table} WHERE subject = 'subject-${'0'.repeat(DIGITS)}'`);
+  const found = await psql(server, `SELECT count(*) FROM ${table} WHERE subject = 'subject-${'0'.repeat(DIGITS)}'`);
   const wanted = String(Math.ceil(load.events / load.subjects));
   if (found !== wanted) throw new Error(`${table} has ${found} events of its first subject instead of ${wanted}`);
 }
@@ -49,6 +49,11 @@ export function drawnSubjectScript(table: string, draw: string, limit: number): 
   return `\\set k ${draw}
 SELECT * FROM ${table} WHERE subject = ${subjectText('k')} ORDER BY position LIMIT ${limit};
 `;
+}
+
+/** Reads one of the events by its position. */
+export function drawnPositionScript(table: string, events: number): PgbenchScript {
+  return { text: `\\set k random(1, ${events})\nSELECT * FROM ${table} WHERE position = :k;\n` };
 }
 
 /** Writes one event of a subject that pgbench draws. */

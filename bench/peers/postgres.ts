@@ -3,21 +3,26 @@
  * pgbench with prepared statements. The append condition is the unique index on (stream, subject), which is the
  * cheapest form in PostgreSQL.
  */
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chownSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { Latencies } from '../support/latencies.ts';
 import { cpuSeconds, processTree } from '../support/process-cpu.ts';
 import type { Sample } from '../support/sample.ts';
-import { freePort, stopProcess, untilListening } from '../support/server-process.ts';
+import { freePort, launch, stopProcess, untilListening } from '../support/server-process.ts';
 
 export interface Postgres {
+  /** Directory of its programs. */
+  readonly bin: string;
   readonly pid: number;
   readonly port: number;
-  readonly dir: string;
+  /** Directory for files of clients. */
+  readonly home: string;
   stop(): Promise<void>;
 }
 
@@ -29,7 +34,9 @@ export interface PgbenchResult {
   readonly byScript: readonly Latencies[];
 }
 
-const VERSIONS = '/usr/lib/postgresql';
+const execute = promisify(execFile);
+const READY_TRIES = 100;
+const READY_PAUSE_MS = 50;
 
 /**
  * Statement that creates a table of events without indexes, because a table that is filled with COPY gets them
@@ -66,29 +73,16 @@ const SCHEMA: string = [
   .map((statement) => `${statement};\n`)
   .join('');
 
-/** Directory of the programs of the newest installed server; undefined when PostgreSQL is not installed. */
-export function postgresBin(): string | undefined {
-  if (!existsSync(VERSIONS)) return undefined;
-  const newest = readdirSync(VERSIONS).toSorted((a, b) => Number(b) - Number(a))[0];
-  const bin = newest === undefined ? undefined : join(VERSIONS, newest, 'bin');
-  return bin !== undefined && existsSync(join(bin, 'initdb')) ? bin : undefined;
-}
-
-export function postgresVersion(bin: string): string {
-  return /\d+(\.\d+)*/.exec(run(join(bin, 'postgres'), ['--version']))?.[0] ?? 'unknown';
-}
-
 /**
  * Starts a new PostgreSQL cluster on loopback with fsync and synchronous_commit on. PostgreSQL refuses to run as root,
  * so it runs as `postgres`.
  */
-export async function startPostgres(bin: string, dir: string): Promise<Postgres> {
-  const home = join(dir, 'postgres');
-  mkdirSync(home, { recursive: true });
-  const owner = ownerIds();
-  if (owner !== undefined) chownSync(home, owner.uid, owner.gid);
-  const data = join(home, 'data');
-  run(join(bin, 'initdb'), ['-D', data, '-U', 'postgres', '--auth=trust', '--no-sync'], owner);
+export async function startPostgres(bin: string, directory: string): Promise<Postgres> {
+  mkdirSync(directory, { recursive: true });
+  const owner = await ownerIds();
+  if (owner !== undefined) chownSync(directory, owner.uid, owner.gid);
+  const data = join(directory, 'data');
+  await run(join(bin, 'initdb'), ['-D', data, '-U', 'postgres', '--auth=trust', '--no-sync'], owner);
   const port = await freePort();
   const settings = {
     port,
@@ -97,14 +91,14 @@ export async function startPostgres(bin: string, dir: string): Promise<Postgres>
     max_connections: 200,
     shared_buffers: '256MB',
   };
-  const args = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-  const child: ChildProcess = spawn(join(bin, 'postgres'), ['-D', data, ...args], { stdio: 'ignore', ...owner });
+  const args = ['-D', data, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])];
+  const child = launch(directory, join(bin, 'postgres'), { args, stdio: 'ignore', ...owner });
   await untilListening(port, child);
   await untilReady(bin, port);
-  const schema = join(dir, 'schema.sql');
+  const schema = join(directory, 'schema.sql');
   writeFileSync(schema, SCHEMA);
-  run(join(bin, 'psql'), [...at(port), '-q', '-v', 'ON_ERROR_STOP=1', '-f', schema, 'postgres']);
-  return { pid: child.pid ?? 0, port, dir, stop: () => stopProcess(child) };
+  await run(join(bin, 'psql'), [...at(port), '-q', '-v', 'ON_ERROR_STOP=1', '-f', schema, 'postgres']);
+  return { bin, pid: child.pid ?? 0, port, home: directory, stop: () => stopProcess(child) };
 }
 
 /** A transaction that inserts `events` rows with different subjects and payloads of `eventBytes`. */
@@ -135,16 +129,16 @@ export interface PgbenchLoad {
 }
 
 /** Runs scripts in a closed loop with `clients` sessions, or in an open loop at a rate. */
-function pgbench(bin: string, server: Postgres, load: PgbenchLoad): PgbenchResult {
-  const prefix = join(server.dir, 'pgbench-log');
+async function pgbench(server: Postgres, load: PgbenchLoad): Promise<PgbenchResult> {
+  const prefix = join(server.home, 'pgbench-log');
   const files = load.scripts.map(({ text, weight = 1 }, i) => {
-    const file = join(server.dir, `script-${i}.sql`);
+    const file = join(server.home, `script-${i}.sql`);
     writeFileSync(file, text);
     return `--file=${file}@${weight}`;
   });
   // pgbench accepts only whole seconds.
   const lasting = Math.max(1, Math.round(load.seconds));
-  run(join(bin, 'pgbench'), [
+  await run(join(server.bin, 'pgbench'), [
     ...at(server.port),
     '--no-vacuum',
     '--protocol=prepared',
@@ -160,8 +154,8 @@ function pgbench(bin: string, server: Postgres, load: PgbenchLoad): PgbenchResul
     'postgres',
   ]);
   const [latencies, byScript] = [new Latencies(), load.scripts.map(() => new Latencies())];
-  for (const name of readdirSync(server.dir).filter((file) => file.startsWith('pgbench-log'))) {
-    const file = join(server.dir, name);
+  for (const name of readdirSync(server.home).filter((file) => file.startsWith('pgbench-log'))) {
+    const file = join(server.home, name);
     for (const line of readFileSync(file, 'utf8').split('\n')) {
       // Columns: client, transaction, microseconds, script, time.
       const [, , micros, script] = line.split(' ').map(Number);
@@ -176,13 +170,12 @@ function pgbench(bin: string, server: Postgres, load: PgbenchLoad): PgbenchResul
 }
 
 /** Runs pgbench and measures the CPU time of the server; `eventsPerCall` is the number of events per transaction. */
-export function measuredPgbench(
-  bin: string,
+export async function measuredPgbench(
   server: Postgres,
   { eventsPerCall, ...load }: PgbenchLoad & { readonly eventsPerCall: number },
-): Sample & PgbenchResult {
+): Promise<Sample & PgbenchResult> {
   const before = cpuSeconds(processTree(server.pid));
-  const result = pgbench(bin, server, load);
+  const result = await pgbench(server, load);
   return {
     ...result,
     operations: result.calls * eventsPerCall,
@@ -193,12 +186,13 @@ export function measuredPgbench(
 }
 
 /** Output of a statement, without headings. */
-export function psql(bin: string, { port }: Postgres, statement: string): string {
-  return run(join(bin, 'psql'), [...at(port), '-qAt', '-v', 'ON_ERROR_STOP=1', '-c', statement, 'postgres']).trim();
+export async function psql({ bin, port }: Postgres, statement: string): Promise<string> {
+  const args = [...at(port), '-qAt', '-v', 'ON_ERROR_STOP=1', '-c', statement, 'postgres'];
+  return (await run(join(bin, 'psql'), args)).trim();
 }
 
 /** Sends rows to a table in the text format of COPY. */
-export async function copyIn(bin: string, { port }: Postgres, table: string, rows: Iterable<string>): Promise<void> {
+export async function copyIn({ bin, port }: Postgres, table: string, rows: Iterable<string>): Promise<void> {
   const args = [...at(port), '-q', '-v', 'ON_ERROR_STOP=1', '-c', `COPY ${table} FROM STDIN`, 'postgres'];
   const child = spawn(join(bin, 'psql'), args, { stdio: ['pipe', 'ignore', 'inherit'], cwd: '/' });
   const ended = once(child, 'exit');
@@ -216,26 +210,24 @@ interface Owner {
   readonly gid: number;
 }
 
-function ownerIds(): Owner | undefined {
+async function ownerIds(): Promise<Owner | undefined> {
   if (process.getuid?.() !== 0) return undefined;
-  const id = (flag: string): number => Number(run('id', [flag, 'postgres']).trim());
-  return { uid: id('-u'), gid: id('-g') };
+  const id = async (flag: string): Promise<number> => Number((await run('id', [flag, 'postgres'])).trim());
+  return { uid: await id('-u'), gid: await id('-g') };
 }
 
 async function untilReady(bin: string, port: number): Promise<void> {
-  for (let i = 0; i < 100; i++) {
-    const asked = spawnSync(join(bin, 'pg_isready'), ['-h', '127.0.0.1', '-p', String(port), '-q']);
-    if (asked.status === 0) return;
-    await new Promise((resolve) => {
-      setTimeout(resolve, 50);
-    });
+  for (let tries = 1; ; tries++) {
+    try {
+      await run(join(bin, 'psql'), [...at(port), '-c', 'SELECT 1', 'postgres']);
+      return;
+    } catch (error) {
+      if (tries === READY_TRIES) throw error;
+      await delay(READY_PAUSE_MS);
+    }
   }
-  throw new Error('PostgreSQL did not become ready');
 }
 
-function run(program: string, args: readonly string[], owner?: Owner): string {
-  const done = spawnSync(program, args, { encoding: 'utf8', cwd: '/', maxBuffer: 2 ** 26, ...owner });
-  if (done.error !== undefined) throw done.error;
-  if (done.status !== 0) throw new Error(`${program} failed with ${done.status}: ${done.stderr}`);
-  return done.stdout;
+async function run(program: string, args: readonly string[], owner?: Owner): Promise<string> {
+  return (await execute(program, args, { cwd: '/', maxBuffer: 2 ** 26, ...owner })).stdout;
 }

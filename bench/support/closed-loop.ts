@@ -13,8 +13,8 @@ export interface Load {
   readonly seconds: number;
   /** Maximum number of calls; replaces `seconds`. */
   readonly calls?: number;
-  /** The next request, one length-prefixed message. */
-  request(): Buffer;
+  /** The next request of a caller, one length-prefixed message. */
+  request(caller: number): Buffer;
   /** Replaces `headers` and `request` for calls of several kinds. */
   draw?(): DrawnCall;
 }
@@ -34,29 +34,29 @@ export interface LoadResult {
   readonly latencies: Latencies;
 }
 
-const CALLERS_PER_CONNECTION = 32;
-
 export async function closedLoop(load: Load): Promise<LoadResult> {
-  const connections = await Promise.all(
-    Array.from({ length: Math.ceil(load.clients / CALLERS_PER_CONNECTION) }, () => Http2Connection.open(load.address)),
-  );
+  const connections = await Http2Connection.pool(load.address, load.clients);
   const latencies = new Latencies();
   const total = { failed: 0 };
   const start = performance.now();
   const deadline = start + load.seconds * 1000;
   let started = 0;
   const isOver = (now: number): boolean => (load.calls === undefined ? now >= deadline : started >= load.calls);
-  const caller = (connection: Http2Connection): Promise<void> =>
-    new Promise((resolve) => {
+  const caller = (connection: Http2Connection, index: number): Promise<void> =>
+    new Promise((resolve, reject) => {
       const next = (): void => {
         const began = performance.now();
         if (isOver(began)) {
           resolve();
           return;
         }
+        if (!connection.isOpen) {
+          reject(new Error(`the server closed a connection after ${latencies.count} calls`));
+          return;
+        }
         started += 1;
         const drawn = load.draw?.();
-        connection.call(drawn?.headers ?? load.headers, drawn?.request ?? load.request(), {
+        connection.call(drawn?.headers ?? load.headers, drawn?.request ?? load.request(index), {
           onEnd: (result) => {
             const took = performance.now() - began;
             latencies.add(took);
@@ -71,10 +71,12 @@ export async function closedLoop(load: Load): Promise<LoadResult> {
   const callers: Promise<void>[] = [];
   for (let i = 0; i < load.clients; i++) {
     const connection = connections[i % connections.length];
-    if (connection !== undefined) callers.push(caller(connection));
+    if (connection !== undefined) callers.push(caller(connection, i));
   }
-  await Promise.all(callers);
-  const seconds = (performance.now() - start) / 1000;
-  for (const connection of connections) connection.close();
-  return { calls: latencies.count, ...total, seconds, latencies };
+  try {
+    await Promise.all(callers);
+  } finally {
+    for (const connection of connections) connection.close();
+  }
+  return { calls: latencies.count, ...total, seconds: (performance.now() - start) / 1000, latencies };
 }

@@ -31,15 +31,12 @@ export interface Contended extends LoadResult {
   readonly committed: ReadonlyMap<number, number>;
 }
 
-const CALLERS_PER_CONNECTION = 32;
 const FIRST_WAIT_MS = 2;
 const WAIT_MS_MAX = 256;
 
 export async function contendedLoop(load: Contention): Promise<Contended> {
   const { address, callers, seconds, draw, attempt } = load;
-  const connections = await Promise.all(
-    Array.from({ length: Math.ceil(callers / CALLERS_PER_CONNECTION) }, () => Http2Connection.open(address)),
-  );
+  const connections = await Http2Connection.pool(address, callers);
   const [latencies, committed, random] = [new Latencies(), new Map<number, number>(), seeded()];
   let refused = 0;
   const start = performance.now();

@@ -21,17 +21,17 @@ export async function grpcJsLoop(load: Load & { readonly path: string }): Promis
   const total = { failed: 0 };
   const start = performance.now();
   const deadline = start + load.seconds * 1000;
-  const call = (client: Client): Promise<void> =>
+  const call = (client: Client, at: number): Promise<void> =>
     new Promise((resolve) => {
       const began = performance.now();
-      client.makeUnaryRequest(load.path, same, same, load.request().subarray(FRAME_HEADER_BYTES), (error) => {
+      client.makeUnaryRequest(load.path, same, same, load.request(at).subarray(FRAME_HEADER_BYTES), (error) => {
         if (error !== null) total.failed += 1;
         latencies.add(performance.now() - began);
         resolve();
       });
     });
-  const caller = async (client: Client): Promise<void> => {
-    while (performance.now() < deadline) await call(client);
+  const caller = async (client: Client, at: number): Promise<void> => {
+    while (performance.now() < deadline) await call(client, at);
   };
   const callers = Array.from({ length: load.clients }, (_, i) => clients[i % clients.length]).filter(
     (c) => c !== undefined,

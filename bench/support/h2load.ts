@@ -1,15 +1,12 @@
 /** Load by h2load (Debian package nghttp2-client), a client written in C++ that repeats one request. */
-import { spawnSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import type { LoadResult } from './closed-loop.ts';
 import { Latencies } from './latencies.ts';
 
 const CALLERS_PER_CONNECTION = 16;
-
-export function hasH2load(): boolean {
-  return spawnSync('h2load', ['--version']).error === undefined;
-}
 
 export interface H2loadRun {
   readonly url: string;
@@ -22,26 +19,21 @@ export interface H2loadRun {
 }
 
 /** Counts HTTP 200 as success; the caller has to check the gRPC status. */
-export function h2load(run: H2loadRun): LoadResult {
+export async function h2load(run: H2loadRun): Promise<LoadResult> {
   const bodyFile = join(run.dir, 'h2load-body');
   const logFile = join(run.dir, 'h2load-log');
   writeFileSync(bodyFile, run.body);
   const connections = Math.ceil(run.clients / CALLERS_PER_CONNECTION);
-  const done = spawnSync(
-    'h2load',
-    [
-      `--clients=${connections}`,
-      `--max-concurrent-streams=${Math.ceil(run.clients / connections)}`,
-      `--duration=${run.seconds}`,
-      `--data=${bodyFile}`,
-      `--log-file=${logFile}`,
-      '--header=content-type: application/grpc',
-      '--header=te: trailers',
-      run.url,
-    ],
-    { encoding: 'utf8' },
-  );
-  if (done.status !== 0) throw new Error(`h2load failed with ${done.status}: ${done.stderr}`);
+  await promisify(execFile)('h2load', [
+    `--clients=${connections}`,
+    `--max-concurrent-streams=${Math.ceil(run.clients / connections)}`,
+    `--duration=${run.seconds}`,
+    `--data=${bodyFile}`,
+    `--log-file=${logFile}`,
+    '--header=content-type: application/grpc',
+    '--header=te: trailers',
+    run.url,
+  ]);
   const latencies = new Latencies();
   let failed = 0;
   // Columns: start time, HTTP status, microseconds.

@@ -10,6 +10,7 @@
 import { connect, type Socket } from 'node:net';
 
 export const PREFACE: Buffer = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'latin1');
+const CALLERS_PER_CONNECTION = 32;
 const FRAME_HEADER_BYTES = 9;
 /** Initial limits of the peer before its SETTINGS, RFC 9113 section 6.5.2. */
 const DEFAULT_WINDOW = 65_535;
@@ -98,6 +99,12 @@ export class Http2Connection {
     connection.#send(frameOf({ type: SETTINGS, flags: 0, stream: 0, payload: settings }));
     connection.#send(windowUpdate(0, RECEIVE_WINDOW));
     return connection;
+  }
+
+  /** Connections for this number of callers, like those of a client pool. */
+  static pool(address: { readonly host: string; readonly port: number }, callers: number): Promise<Http2Connection[]> {
+    const count = Math.ceil(callers / CALLERS_PER_CONNECTION);
+    return Promise.all(Array.from({ length: count }, () => Http2Connection.open(address)));
   }
 
   /** True while it accepts calls. */

@@ -10,6 +10,8 @@ import { Latencies } from './latencies.ts';
 export interface OpenLoad extends Load {
   /** Calls per second. */
   readonly rate: number;
+  /** Receives the time when each call was due, before it is sent. */
+  onCall?(dueMs: number): void;
 }
 
 export interface OpenLoadResult extends LoadResult {
@@ -17,13 +19,10 @@ export interface OpenLoadResult extends LoadResult {
   readonly late: Latencies;
 }
 
-const CALLERS_PER_CONNECTION = 32;
 const TICK_MS = 1;
 
 export async function openLoop(load: OpenLoad): Promise<OpenLoadResult> {
-  const connections = await Promise.all(
-    Array.from({ length: Math.ceil(load.clients / CALLERS_PER_CONNECTION) }, () => Http2Connection.open(load.address)),
-  );
+  const connections = await Http2Connection.pool(load.address, load.clients);
   const [latencies, late] = [new Latencies(), new Latencies()];
   const calls = Math.max(1, Math.floor(load.rate * load.seconds));
   const start = performance.now();
@@ -31,7 +30,8 @@ export async function openLoop(load: OpenLoad): Promise<OpenLoadResult> {
   const { promise: ended, resolve: end } = Promise.withResolvers<undefined>();
   const call = (due: number): void => {
     late.add(performance.now() - due);
-    connections[sent % connections.length]?.call(load.headers, load.request(), {
+    load.onCall?.(due);
+    connections[sent % connections.length]?.call(load.headers, load.request(sent), {
       onEnd: ({ ok }) => {
         latencies.add(performance.now() - due);
         if (!ok) failed += 1;

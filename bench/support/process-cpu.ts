@@ -1,4 +1,4 @@
-/** CPU time and memory of a process with all its threads, from /proc (Linux only). */
+/** CPU time, memory and written bytes of a process with all its threads, from /proc (Linux only). */
 import { readdirSync, readFileSync } from 'node:fs';
 
 /** USER_HZ, which is always 100 in /proc. */
@@ -48,6 +48,14 @@ export function residentMemory(pid: number): ResidentMemory {
 /** Pss in bytes: resident memory, where shared pages are divided by the number of their processes. */
 export function proportionalBytes(pid: number): number {
   return Number(/^Pss:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1]) * 1024;
+}
+
+/** Bytes that the process, its children and those that it has waited for have sent to disks, by any file. */
+export function writtenBytes(pid: number): number {
+  return processTree(pid).reduce(
+    (total, each) => total + Number(/^write_bytes: (\d+)$/m.exec(procFile(each, 'io'))?.[1] ?? 0),
+    0,
+  );
 }
 
 /** The process and all its descendants. */

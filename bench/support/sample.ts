@@ -1,6 +1,6 @@
-/** Measured runs of contenders, their alternating execution, and the Markdown table of their results. */
-import { loadavg } from 'node:os';
+/** Workloads, their contenders, and the alternating execution of these. */
 import type { Latencies } from './latencies.ts';
+import { killServers } from './server-process.ts';
 
 export interface Sample {
   /** Number of operations, or of events when the workload counts events. */
@@ -10,15 +10,24 @@ export interface Sample {
   readonly latencies: Latencies;
   readonly serverCpuSeconds: number;
   readonly clientCpuSeconds: number;
+  /** Bytes that the server has written to its disk, where the workload measures them. */
+  readonly writtenBytes?: number;
 }
 
 export interface Contender {
   readonly peer: string;
-  /** Durability setting of the contender, in its own terms. */
-  readonly durability: string;
+  /** Directory of its server; the processes of this directory are killed when the contender takes too long. */
+  readonly directory: string;
+  /** Starts and fills its server, if necessary. */
+  open(): Promise<Turns>;
+}
+
+export interface Turns {
   run(seconds: number): Promise<Sample>;
   /** Warm-up with many callers, for workloads with one: a single caller would take minutes to warm up the server. */
   warmUp?(seconds: number): Promise<Sample>;
+  /** A remark, evaluated after the measurement. */
+  note?(): string;
 }
 
 export interface Workload {
@@ -29,13 +38,14 @@ export interface Workload {
   readonly eventBytes: number;
   /** The first contender is the subject of the workload; ratios are its rate divided by the other's. */
   readonly contenders: readonly Contender[];
-  /** Lines below the table, evaluated after the measurement. */
-  readonly notes?: () => readonly string[];
 }
 
 export interface Series {
-  readonly contender: Contender;
-  readonly samples: Sample[];
+  readonly peer: string;
+  readonly samples: readonly Sample[];
+  readonly note?: string | undefined;
+  /** Why the contender has no more samples. */
+  readonly failure?: string | undefined;
 }
 
 export interface Plan {
@@ -43,118 +53,100 @@ export interface Plan {
   readonly seconds: number;
   /** Duration of the load before the first round, because a JIT compiler needs thousands of calls. */
   readonly warmUpSeconds: number;
+  /** Time that a turn may take beyond its duration. */
+  readonly limitSeconds: number;
 }
 
-interface TimeColumn {
-  readonly head: string;
-  of(samples: readonly Sample[]): string;
-}
+/** Opening a contender may take this many times the limit of a turn, because it may load millions of events. */
+const OPENING_LIMITS = 5;
+/** A measurement of Cairn alone loads millions of events and has several phases. */
+const ALONE_LIMITS = 20;
 
-/** Column for runs of one call each, which have no percentiles. */
-const DURATION: TimeColumn = {
-  head: 's a call',
-  of: (samples) =>
-    spread(
-      samples.map(({ seconds }) => seconds),
-      (value) => value.toFixed(2),
-    ),
-};
-
-/** Percentiles with their minimum number of calls, so that one call is beyond the percentile. */
-const PERCENTILES: readonly TimeColumn[] = (
-  [
-    ['p50', 2],
-    ['p99', 100],
-    ['p999', 1000],
-  ] as const
-).map(([name, callsMin]) => ({
-  head: `${name === 'p999' ? 'p99.9' : name} ms`,
-  of: (samples) => {
-    const many = samples.filter(({ latencies }) => latencies.count >= callsMin);
-    return many.length === samples.length ? millis(median(many.map((each) => each.latencies.percentiles()[name]))) : '';
-  },
-}));
-
-/** Runs all contenders in turn, `rounds` times, so that disturbances affect them alike. */
+/**
+ * Runs all contenders in turn, `rounds` times, so that disturbances affect them alike. A contender that fails or takes
+ * too long is out, and its servers are killed: a server that hangs does not end the run.
+ */
 export async function compete(workload: Workload, plan: Plan): Promise<readonly Series[]> {
-  const series: readonly Series[] = workload.contenders.map((contender) => ({ contender, samples: [] }));
-  for (const { contender } of series) {
-    await (contender.warmUp?.(plan.warmUpSeconds) ?? contender.run(plan.warmUpSeconds));
+  const { rounds, seconds, warmUpSeconds, limitSeconds } = plan;
+  const entries = workload.contenders.map((contender) => new Entry(contender));
+  for (const each of entries) await each.open(limitSeconds * OPENING_LIMITS);
+  for (const each of entries) {
+    await each.turn(warmUpSeconds + limitSeconds, (turns) => turns.warmUp?.(warmUpSeconds) ?? turns.run(warmUpSeconds));
   }
-  for (let round = 0; round < plan.rounds; round++) {
-    for (const { contender, samples } of series) samples.push(await contender.run(plan.seconds));
+  for (let round = 0; round < rounds; round++) {
+    for (const each of entries) {
+      each.keep(await each.turn(seconds + limitSeconds, (turns) => turns.run(seconds)));
+    }
   }
-  return series;
+  return entries.map((each) => each.series());
 }
 
-/** A Markdown table; rates and ratios as median (min to max over the rounds). */
-export function table(workload: Workload, series: readonly Series[]): string {
-  const first = series[0];
-  const isOneCall = series.every(({ samples }) => samples.every(({ latencies }) => latencies.count === 1));
-  const times = isOneCall ? [DURATION] : PERCENTILES;
-  const rows = series.map(({ contender, samples }) => {
-    const rates = samples.map(rate);
-    const ratios =
-      first === undefined || first.contender === contender
-        ? []
-        : first.samples.map((own, i) => rate(own) / (rates[i] ?? Number.NaN));
-    const operations = sum(samples.map((sample) => sample.operations));
-    const cpu = (of: (sample: Sample) => number): string => micros((sum(samples.map(of)) / operations) * 1e6);
-    return [
-      contender.peer,
-      spread(rates, (value) => value.toFixed(0)),
-      spread(ratios, (value) => value.toFixed(2)),
-      ...times.map((time) => time.of(samples)),
-      cpu((sample) => sample.serverCpuSeconds),
-      cpu((sample) => sample.clientCpuSeconds),
-      String(sum(samples.map((sample) => sample.failed))),
-      contender.durability,
-    ];
-  });
-  const head = [
-    'peer',
-    `${workload.unit}/s`,
-    'first ÷ this',
-    ...times.map(({ head: name }) => name),
-    'server µs',
-    'client µs',
-    'failed',
-    'durability',
-  ];
-  const clients = workload.clients === 1 ? '1 client' : `${workload.clients} clients`;
-  return [
-    `### ${workload.name}`,
-    '',
-    `${workload.what} ${clients}, ${workload.eventBytes}-byte events; load average ${loadavg()[0]?.toFixed(1)}.`,
-    '',
-    ...[head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`),
-    '',
-    ...(workload.notes?.().flatMap((line) => [line, '']) ?? []),
-  ].join('\n');
+/** Runs a measurement of Cairn alone. When it fails or takes too long, the servers in the directory are killed. */
+export async function measureAlone<Result>(
+  directory: string,
+  { limitSeconds }: Plan,
+  work: () => Promise<Result>,
+): Promise<Outcome<Result>> {
+  return within(limitSeconds * ALONE_LIMITS, directory, work);
 }
 
-function rate(sample: Sample): number {
-  return sample.operations / sample.seconds;
+class Entry {
+  readonly #contender: Contender;
+  readonly #samples: Sample[] = [];
+  #turns: Turns | undefined;
+  #failure: string | undefined;
+
+  constructor(contender: Contender) {
+    this.#contender = contender;
+  }
+
+  async open(limitSeconds: number): Promise<void> {
+    this.#turns = await this.#try(limitSeconds, () => this.#contender.open());
+  }
+
+  async turn(limitSeconds: number, work: (turns: Turns) => Promise<Sample>): Promise<Sample | undefined> {
+    const turns = this.#turns;
+    return turns === undefined || this.#failure !== undefined ? undefined : this.#try(limitSeconds, () => work(turns));
+  }
+
+  keep(sample: Sample | undefined): void {
+    if (sample !== undefined) this.#samples.push(sample);
+  }
+
+  series(): Series {
+    const { peer } = this.#contender;
+    const note = this.#failure === undefined ? this.#turns?.note?.() : undefined;
+    return { peer, samples: this.#samples, note, failure: this.#failure };
+  }
+
+  async #try<Result>(limitSeconds: number, work: () => Promise<Result>): Promise<Result | undefined> {
+    const { result, failure } = await within(limitSeconds, this.#contender.directory, work);
+    this.#failure = failure;
+    return result;
+  }
 }
 
-/** The median with the range. */
-export function spread(values: readonly number[], format: (value: number) => string): string {
-  if (values.length === 0) return '';
-  return `${format(median(values))} (${format(Math.min(...values))} to ${format(Math.max(...values))})`;
+interface Outcome<Result> {
+  readonly result?: Result;
+  readonly failure?: string;
 }
 
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
-}
-
-function sum(values: readonly number[]): number {
-  return values.reduce((total, value) => total + value, 0);
-}
-
-function millis(value: number): string {
-  return value.toFixed(2);
-}
-
-function micros(value: number): string {
-  return Number.isFinite(value) ? value.toFixed(1) : '';
+/** Runs the work. When it fails or takes too long, the servers in the directory are killed. */
+async function within<Result>(
+  limitSeconds: number,
+  directory: string,
+  work: () => Promise<Result>,
+): Promise<Outcome<Result>> {
+  const { promise: over, resolve: end } = Promise.withResolvers<Outcome<Result>>();
+  const failure = `ended after ${limitSeconds} s, its servers killed`;
+  const timer = setTimeout(() => end({ failure }), limitSeconds * 1000);
+  // After the limit, the work fails because its servers have ended.
+  const done = work().then(
+    (result) => ({ result }),
+    (error: unknown) => ({ failure: `failed: ${error instanceof Error ? error.message : String(error)}` }),
+  );
+  const outcome = await Promise.race([done, over]);
+  clearTimeout(timer);
+  if ('failure' in outcome) await killServers(directory);
+  return outcome;
 }

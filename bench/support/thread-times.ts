@@ -1,6 +1,6 @@
 /** CPU time per thread of one or several nodes during a load. */
 import { threadSeconds } from './process-cpu.ts';
-import type { Sample } from './sample.ts';
+import type { Sample, Turns } from './sample.ts';
 
 /** Threads with a smaller share are omitted. */
 const SHARE_MIN = 0.01;
@@ -33,4 +33,10 @@ export class ThreadTimes {
     const each = large.map(([name, seconds]) => `${name} ${((1e6 * seconds) / this.#operations).toFixed(1)}`);
     return `${each.join(', ')} µs`;
   }
+}
+
+/** The turns, with the CPU time by thread of a node as their remark. */
+export function threadTimed(pid: number, turns: Turns): Turns {
+  const times = new ThreadTimes(pid);
+  return { ...turns, run: (seconds) => times.during(() => turns.run(seconds)), note: () => times.text() };
 }

@@ -5,18 +5,14 @@ import type { Load, LoadResult } from './closed-loop.ts';
 import { Http2Connection } from './http2-connection.ts';
 import { Latencies } from './latencies.ts';
 
-const CALLERS_PER_CONNECTION = 32;
-
 export async function waves(load: Load): Promise<LoadResult> {
-  const connections = await Promise.all(
-    Array.from({ length: Math.ceil(load.clients / CALLERS_PER_CONNECTION) }, () => Http2Connection.open(load.address)),
-  );
+  const connections = await Http2Connection.pool(load.address, load.clients);
   const latencies = new Latencies();
   let failed = 0;
-  const call = (connection: Http2Connection): Promise<void> =>
+  const call = (connection: Http2Connection, caller: number): Promise<void> =>
     new Promise((resolve) => {
       const began = performance.now();
-      connection.call(load.headers, load.request(), {
+      connection.call(load.headers, load.request(caller), {
         onEnd: ({ ok }) => {
           latencies.add(performance.now() - began);
           if (!ok) failed += 1;
@@ -28,7 +24,7 @@ export async function waves(load: Load): Promise<LoadResult> {
   const start = performance.now();
   const deadline = start + load.seconds * 1000;
   while (performance.now() < deadline) {
-    await Promise.all(callers.flatMap((connection) => (connection === undefined ? [] : [call(connection)])));
+    await Promise.all(callers.flatMap((connection, at) => (connection === undefined ? [] : [call(connection, at)])));
   }
   const seconds = (performance.now() - start) / 1000;
   for (const connection of connections) connection.close();

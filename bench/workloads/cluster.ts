@@ -2,84 +2,66 @@
  * Appends to a database with three replicas, through its leader and through another node, compared with a cluster of
  * three etcd members.
  */
-import type { Arena } from '../arena.ts';
-import { appendRequests, type CairnNode, TRANSACT } from '../peers/cairn.ts';
-import { ETCD_TXN, type Etcd, etcdConditionalPuts } from '../peers/etcd.ts';
-import { grpcHeaders } from '../support/http2-connection.ts';
-import { measured } from '../support/measured.ts';
-import type { Contender, Sample, Workload } from '../support/sample.ts';
+import { type Arena, contenderOf } from '../arena.ts';
+import { appendRequests, TRANSACT } from '../peers/cairn.ts';
+import type { CairnCluster } from '../peers/cairn-cluster.ts';
+import { ETCD_TXN, type EtcdCluster, etcdConditionalPuts } from '../peers/etcd.ts';
+import { closedTurns } from '../support/measured.ts';
+import type { Contender, Turns, Workload } from '../support/sample.ts';
 import { ThreadTimes } from '../support/thread-times.ts';
 import type { AppendLoad } from './append.ts';
 
-const DURABLE = 'fdatasync on two of three';
+type Place = 'leader' | 'follower';
 
-export async function clusterWorkload(arena: Arena, load: AppendLoad): Promise<Workload> {
-  const cairn = await cairnContenders(arena, load);
-  const contenders = [...cairn, ...(await etcdContenders(arena, load))];
-  // Leaders come first, because ratios refer to the first contender.
-  const ordered = contenders.toSorted((one, other) => Number(one.isForwarded) - Number(other.isForwarded));
-  return { ...load, unit: 'events', contenders: ordered, notes: () => cairn.map((each) => each.threads()) };
+/** Leaders come first, because ratios refer to the first contender. */
+export function clusterWorkload(arena: Arena, load: AppendLoad): Workload {
+  const at = (place: Place): readonly Contender[] => [
+    contenderOf(
+      arena.cluster,
+      (cluster) => cairnTurns(cluster, { ...load, place, firstNumber: arena.numbers() }),
+      `, at ${HOW[place]}`,
+    ),
+    ...arena.etcdClusters.map((peer) =>
+      contenderOf(peer, (cluster) => etcdTurns(arena, cluster, { ...load, place }), `, at ${HOW[place]}`),
+    ),
+  ];
+  return { ...load, unit: 'events', contenders: [...at('leader'), ...at('follower')] };
 }
 
-interface ClusterContender extends Contender {
-  readonly isForwarded: boolean;
-}
+const HOW: Readonly<Record<Place, string>> = { leader: 'the leader', follower: 'a follower' };
 
-interface CairnContender extends ClusterContender {
-  /** CPU time of its nodes, by thread. */
-  threads(): string;
-}
-
-async function cairnContenders(arena: Arena, load: AppendLoad): Promise<readonly CairnContender[]> {
-  const cluster = await arena.cairnCluster();
-  await cluster.createDatabase(load.name);
+/** Appends to the database with the name of the load, which the first contender of a cluster creates. */
+export async function cairnTurns(
+  cluster: CairnCluster,
+  { place, firstNumber, ...load }: Omit<AppendLoad, 'what'> & { readonly place: Place; readonly firstNumber: number },
+): Promise<Turns> {
+  if (place === 'leader') await cluster.createDatabase(load.name);
   const leader = await cluster.leaderOf(load.name);
-  const follower = cluster.names.find((name) => name !== leader) ?? leader;
-  const template = appendRequests({ ...load, database: load.name, conditional: true }, arena.numbers());
+  const asked = place === 'leader' ? leader : cluster.names.find((name) => name !== leader);
+  const { address } = cluster.node(asked ?? leader);
+  const template = appendRequests({ ...load, database: load.name, conditional: true }, firstNumber);
   const { pids } = cluster;
+  const { clients, events: eventsPerCall } = load;
+  const calls = { address, path: TRANSACT, clients, request: () => template.next() };
+  const turns = closedTurns({ pids, eventsPerCall }, calls);
   const leading = cluster.node(leader).pid;
-  const at = ({ address }: CairnNode, isForwarded: boolean): CairnContender => {
-    const peer = `cairn × ${pids.length}, at ${isForwarded ? 'a follower' : 'the leader'}`;
-    const [leads, follow] = [new ThreadTimes(leading), new ThreadTimes(...pids.filter((pid) => pid !== leading))];
-    const { clients, events: eventsPerCall } = load;
-    const by = (seconds: number): Promise<Sample> => {
-      const asked = { address, headers: grpcHeaders(TRANSACT), clients, seconds, request: () => template.next() };
-      return measured({ pids, eventsPerCall }, asked);
-    };
-    return {
-      peer,
-      durability: DURABLE,
-      isForwarded,
-      run: (seconds) => leads.during(() => follow.during(() => by(seconds))),
-      warmUp: by,
-      threads: () => `${peer}, by thread: the leader ${leads.text()}; the others together ${follow.text()}`,
-    };
+  const [leads, follow] = [new ThreadTimes(leading), new ThreadTimes(...pids.filter((pid) => pid !== leading))];
+  return {
+    ...turns,
+    run: (seconds) => leads.during(() => follow.during(() => turns.run(seconds))),
+    note: () => `by thread, the leader ${leads.text()}; the others together ${follow.text()}`,
   };
-  return [at(cluster.node(leader), false), at(cluster.node(follower), true)];
 }
 
-async function etcdContenders(arena: Arena, load: AppendLoad): Promise<readonly ClusterContender[]> {
-  const etcd = await arena.etcdCluster();
-  if (etcd === undefined) return [];
-  const leader = await etcd.leader();
-  const follower = etcd.members.find((member) => member !== leader) ?? leader;
-  const template = etcdConditionalPuts(load.events, load.eventBytes, arena.numbers());
-  const pids = etcd.members.map(({ pid }) => pid);
-  const at = (member: Etcd, isForwarded: boolean): ClusterContender => ({
-    peer: `etcd × ${pids.length}, at ${isForwarded ? 'a follower' : 'the leader'}`,
-    durability: DURABLE,
-    isForwarded,
-    run: (seconds) =>
-      measured(
-        { pids, eventsPerCall: load.events },
-        {
-          address: member.address,
-          headers: grpcHeaders(ETCD_TXN),
-          clients: load.clients,
-          seconds,
-          request: () => template.next(),
-        },
-      ),
-  });
-  return [at(leader, false), at(follower, true)];
+async function etcdTurns(
+  arena: Arena,
+  cluster: EtcdCluster,
+  { place, clients, events, eventBytes }: AppendLoad & { readonly place: Place },
+): Promise<Turns> {
+  const leader = await cluster.leader();
+  const follower = cluster.members.find((member) => member !== leader) ?? leader;
+  const { address } = place === 'leader' ? leader : follower;
+  const template = etcdConditionalPuts(events, eventBytes, arena.numbers());
+  const counted = { pids: cluster.members.map(({ pid }) => pid), eventsPerCall: events };
+  return closedTurns(counted, { address, path: ETCD_TXN, clients, request: () => template.next() });
 }

@@ -8,68 +8,69 @@
  * time. PostgreSQL locks the row, or tries again at once. After each run all accounts are checked: an incorrect commit
  * or a missing acknowledged one ends the benchmark.
  */
-import type { Arena } from '../arena.ts';
+import { type Arena, contenderOf, type Peer } from '../arena.ts';
 import type { Build, CairnNode } from '../peers/cairn.ts';
 import { CairnAccounts } from '../peers/cairn-accounts.ts';
+import type { Etcd } from '../peers/etcd.ts';
 import { EtcdAccounts } from '../peers/etcd-accounts.ts';
-import { postgresBin } from '../peers/postgres.ts';
+import type { Postgres } from '../peers/postgres.ts';
 import { type AccountLocking, postgresAccounts } from '../peers/postgres-accounts.ts';
 import { contendedLoop, type Retrying } from '../support/contended-loop.ts';
 import { seeded, uniform, zipf } from '../support/draws.ts';
 import { measuredRun } from '../support/measured.ts';
-import type { Contender, Sample, Workload } from '../support/sample.ts';
+import type { Contender, Sample, Turns, Workload } from '../support/sample.ts';
 
 const ACCOUNTS = 100_000;
 const EXPONENT = 1.5;
 const CLIENTS = 64;
 const EVENT_BYTES = 256;
 const ZIPF = `Zipf ${EXPONENT}`;
-const DURABLE = 'fdatasync before the answer';
 const DRAWS = { [ZIPF]: () => zipf(ACCOUNTS, EXPONENT), uniform: () => uniform(ACCOUNTS, seeded()) };
 
-export async function conflictWorkload(arena: Arena): Promise<Workload> {
-  return conflicts([await cairn(await arena.cairn(), 'cairn'), await etcd(arena), await postgres(arena)]);
+export function conflictWorkload(arena: Arena): Workload {
+  return conflicts([
+    ...byClient(arena.node, openCairn),
+    ...arena.etcds.flatMap((peer) => byClient(peer, openEtcd)),
+    ...arena.postgreses.flatMap(postgres),
+  ]);
 }
 
 /** The same workload for several builds of Cairn. */
-export async function conflictOfBuilds(
+export function conflictOfBuilds(
   arena: Arena,
   builds: readonly { readonly name: string; readonly build: Build }[],
-): Promise<Workload> {
-  const servers: (readonly Counted[])[] = [];
-  for (const { name, build } of builds) servers.push(await cairn(await arena.cairn(name, build), name));
-  return conflicts(servers);
+): Workload {
+  const nodes = builds.map(({ name, build }) => ({
+    name,
+    directory: arena.at(name),
+    server: () => arena.cairn(name, build),
+  }));
+  return conflicts(nodes.flatMap((node) => byClient(node, openCairn)));
 }
 
-function conflicts(servers: readonly (readonly Counted[])[]): Workload {
+function conflicts(contenders: readonly Contender[]): Workload {
   return {
     name: 'conflict-heavy',
     what: `Read the last event of an account, append the next one unless another came, until it is committed; ${ACCOUNTS} accounts.`,
     unit: 'commits',
     clients: CLIENTS,
     eventBytes: EVENT_BYTES,
-    contenders: servers.flat(),
-    notes: () => servers.flatMap(lostBy),
+    contenders,
   };
 }
 
-interface Counted extends Contender {
-  /** Totals over all runs, including the warm-up. */
-  readonly totals: { operations: number; seconds: number; refused: number };
-  readonly isContended: boolean;
+/** Totals over all runs, including the warm-up. */
+interface Totals {
+  operations: number;
+  seconds: number;
+  refused: number;
 }
 
-/** Shares of commits that contention costs, compared with the same server without contention. */
-function lostBy(contenders: readonly Counted[]): readonly string[] {
-  const calm = contenders.find(({ isContended }) => !isContended)?.totals;
-  if (calm === undefined) return [];
-  return contenders
-    .filter(({ isContended }) => isContended)
-    .map(({ peer, totals: { operations, seconds, refused } }) => {
-      const lost = 1 - operations / seconds / (calm.operations / calm.seconds);
-      const attempts = refused === 0 ? '' : `; ${(refused / operations).toFixed(1)} refused attempts a commit`;
-      return `${peer}: contention costs ${(lost * 100).toFixed(0)} % of the commits${attempts}.`;
-    });
+/** The share of commits that contention costs, compared with the same server without contention. */
+function lost({ operations, seconds, refused }: Totals, calm: Totals): string {
+  const share = 1 - operations / seconds / (calm.operations / calm.seconds);
+  const attempts = refused === 0 ? '' : `; ${(refused / operations).toFixed(1)} refused attempts a commit`;
+  return `contention costs ${(share * 100).toFixed(0)} % of the commits${attempts}`;
 }
 
 /** The accounts of a server, for the client that Cairn and etcd share. */
@@ -78,78 +79,73 @@ interface Accounts {
   check(committed: ReadonlyMap<number, number>): Promise<void>;
 }
 
-interface Server {
-  readonly name: string;
-  readonly pid: number;
-  readonly address: { readonly host: string; readonly port: number };
-  open(name: string): Promise<Accounts>;
+function openCairn(node: CairnNode, name: string): Promise<Accounts> {
+  return CairnAccounts.open(node, name, ACCOUNTS);
 }
 
-function cairn(node: CairnNode, name: string): Promise<readonly Counted[]> {
-  return byClient({ ...node, name, open: (database) => CairnAccounts.open(node, database, ACCOUNTS) });
+function openEtcd(etcd: Etcd, name: string): Promise<Accounts> {
+  return EtcdAccounts.open(etcd, name, { count: ACCOUNTS, eventBytes: EVENT_BYTES });
 }
 
-async function etcd(arena: Arena): Promise<readonly Counted[]> {
-  const member = await arena.etcd();
-  if (member === undefined) return [];
-  const shape = { count: ACCOUNTS, eventBytes: EVENT_BYTES };
-  return byClient({ ...member, name: 'etcd', open: (name) => EtcdAccounts.open(member, name, shape) });
-}
-
-async function byClient(server: Server): Promise<readonly Counted[]> {
+function byClient<Server extends Pick<Etcd, 'pid' | 'address'>>(
+  peer: Peer<Server>,
+  open: (server: Server, name: string) => Promise<Accounts>,
+): readonly Contender[] {
   const loads: readonly (readonly [draw: keyof typeof DRAWS, retrying: Retrying])[] = [
     [ZIPF, 'backing off'],
     [ZIPF, 'at once'],
     ['uniform', 'backing off'],
   ];
-  const contenders: Counted[] = [];
-  for (const [draw, retrying] of loads) {
+  const calm = { operations: 0, seconds: 0, refused: 0 };
+  return loads.map(([draw, retrying], at) => {
     const isContended = draw === ZIPF;
-    const accounts = await server.open(`conflict-${contenders.length}`);
-    const totals = { operations: 0, seconds: 0, refused: 0 };
-    const load = { address: server.address, callers: CLIENTS, retrying, draw: DRAWS[draw]?.() ?? (() => 0) };
-    const run = async (seconds: number): Promise<Sample> => {
-      let committed: ReadonlyMap<number, number> = new Map();
-      const sample = await measuredRun({ pids: [server.pid], eventsPerCall: 1 }, async () => {
-        const result = await contendedLoop({
-          ...load,
-          seconds,
-          attempt: (connection, account) => accounts.attempt(connection, account),
+    const totals = isContended ? { operations: 0, seconds: 0, refused: 0 } : calm;
+    const turns = async (server: Server): Promise<Turns> => {
+      const accounts = await open(server, `conflict-${at}`);
+      const load = { address: server.address, callers: CLIENTS, retrying, draw: DRAWS[draw]?.() ?? (() => 0) };
+      const run = async (seconds: number): Promise<Sample> => {
+        let committed: ReadonlyMap<number, number> = new Map();
+        const sample = await measuredRun({ pids: [server.pid], eventsPerCall: 1 }, async () => {
+          const result = await contendedLoop({
+            ...load,
+            seconds,
+            attempt: (connection, account) => accounts.attempt(connection, account),
+          });
+          ({ committed } = result);
+          totals.refused += result.refused;
+          return result;
         });
-        ({ committed } = result);
-        totals.refused += result.refused;
-        return result;
-      });
-      await accounts.check(committed);
-      return counted(totals, sample);
+        await accounts.check(committed);
+        return counted(totals, sample);
+      };
+      return isContended ? { run, note: () => lost(totals, calm) } : { run };
     };
-    const peer = `${server.name}, ${draw}${isContended ? `, ${retrying}` : ''}`;
-    contenders.push({ peer, durability: DURABLE, run, totals, isContended });
-  }
-  return contenders;
+    return contenderOf(peer, turns, `, ${draw}${isContended ? `, ${retrying}` : ''}`);
+  });
 }
 
-async function postgres(arena: Arena): Promise<readonly Counted[]> {
-  const [server, bin] = [await arena.postgres(), postgresBin()];
-  if (server === undefined || bin === undefined) return [];
+function postgres(peer: Peer<Postgres>): readonly Contender[] {
   const zipfian = `random_zipfian(1, ${ACCOUNTS}, ${EXPONENT}) - 1`;
   const loads: readonly (readonly [what: string, draw: string, locking: AccountLocking])[] = [
     [`${ZIPF}, row locks`, zipfian, 'locked'],
     [`${ZIPF}, at once`, zipfian, 'optimistic'],
     ['uniform, row locks', `random(0, ${ACCOUNTS - 1})`, 'locked'],
   ];
+  const calm = { operations: 0, seconds: 0, refused: 0 };
   return loads.map(([what, draw, locking], at) => {
-    const shape = { table: `conflict_${at}`, count: ACCOUNTS, clients: CLIENTS, eventBytes: EVENT_BYTES };
-    const load = postgresAccounts(bin, server, { ...shape, draw, locking });
-    const totals = { operations: 0, seconds: 0, refused: 0 };
-    const run = async (seconds: number): Promise<Sample> => counted(totals, await load(seconds));
-    const peer = `postgresql, ${what}`;
     const isContended = what.startsWith(ZIPF);
-    return { peer, durability: 'fsync on, synchronous_commit on', run, totals, isContended };
+    const totals = isContended ? { operations: 0, seconds: 0, refused: 0 } : calm;
+    const turns = async (server: Postgres): Promise<Turns> => {
+      const shape = { table: `conflict_${at}`, count: ACCOUNTS, clients: CLIENTS, eventBytes: EVENT_BYTES };
+      const load = await postgresAccounts(server, { ...shape, draw, locking });
+      const run = async (seconds: number): Promise<Sample> => counted(totals, await load(seconds));
+      return isContended ? { run, note: () => lost(totals, calm) } : { run };
+    };
+    return contenderOf(peer, turns, `, ${what}`);
   });
 }
 
-function counted(totals: Counted['totals'], sample: Sample): Sample {
+function counted(totals: Totals, sample: Sample): Sample {
   totals.operations += sample.operations;
   totals.seconds += sample.seconds;
   return sample;

@@ -6,18 +6,25 @@
  * For mixed loads, all callers draw whether they write or read by the share of writes, so the ratio does not depend on
  * the speed of either. ESBS does not specify the exponent of its Zipf distribution; `ZIPF` is used here.
  */
-import type { Arena } from '../arena.ts';
-import { appendRequests, createDatabase, QUERY_EVENTS, subjectQueries, TRANSACT } from '../peers/cairn.ts';
-import { ETCD_RANGE, ETCD_TXN, etcdRanges, etcdSpreadPuts } from '../peers/etcd.ts';
-import { measuredPgbench, postgresBin } from '../peers/postgres.ts';
+import { type Arena, contenderOf } from '../arena.ts';
+import {
+  appendRequests,
+  type CairnNode,
+  createDatabase,
+  QUERY_EVENTS,
+  subjectQueries,
+  TRANSACT,
+} from '../peers/cairn.ts';
+import { ETCD_RANGE, ETCD_TXN, type Etcd, etcdRanges, etcdSpreadPuts } from '../peers/etcd.ts';
+import { measuredPgbench, type Postgres } from '../peers/postgres.ts';
 import { drawnInsertScript, drawnSubjectScript, loadTable } from '../peers/postgres-events.ts';
 import type { DrawnCall } from '../support/closed-loop.ts';
 import { seeded, uniform, zipf } from '../support/draws.ts';
 import { grpcHeaders } from '../support/http2-connection.ts';
 import { Latencies } from '../support/latencies.ts';
-import { measured } from '../support/measured.ts';
+import { fill, measured } from '../support/measured.ts';
 import type { RequestTemplate } from '../support/request-template.ts';
-import type { Contender, Sample, Workload } from '../support/sample.ts';
+import type { Sample, Turns, Workload } from '../support/sample.ts';
 import type { Named } from './named.ts';
 
 interface Configuration {
@@ -39,7 +46,6 @@ const ZIPF = 1.1;
 const COUNTS = [1, 2, 4, 8, 16, 32];
 const NOTHING = { events: 0, streams: 0 };
 const PER_TRANSACTION = 100;
-const DURABLE = 'fdatasync before the answer';
 
 const WRITES = {
   readers: 0,
@@ -109,41 +115,40 @@ export function esbs(): readonly Named[] {
 }
 
 function named(name: string, configurations: readonly Configuration[]): Named {
-  const prepare: Named['prepare'] = async ({ arena }) => {
-    const made: Workload[] = [];
-    for (const configuration of configurations) made.push(await workload(arena, configuration));
-    return made;
-  };
-  return { name, suites: ['esbs'], prepare };
+  return { name, suites: ['esbs'], prepare: ({ arena }) => configurations.map((each) => workload(arena, each)) };
 }
 
-/** A contender with the latencies of both kinds of calls, over all runs. */
-interface Timed extends Contender {
-  readonly writes: Latencies;
-  readonly reads: Latencies;
-}
-
-async function workload(arena: Arena, configuration: Configuration): Promise<Workload> {
+function workload(arena: Arena, configuration: Configuration): Workload {
   const { name, writers, readers, eventBytes, before, distribution } = configuration;
-  const contenders = [await cairn(arena, configuration), ...(await postgres(arena, configuration))];
-  contenders.push(...(await etcd(arena, configuration)));
   const callers = [...(writers > 0 ? [`${writers} writers`] : []), ...(readers > 0 ? [`${readers} readers`] : [])];
   const held = before.events === 0 ? 'nothing before' : `${before.events} events of ${before.streams} streams before`;
   const what = `ESBS: ${callers.join(', ')}, streams drawn ${distribution === 'zipf' ? `by Zipf ${ZIPF}` : 'uniformly'}, ${held}.`;
-  const isMixed = writers > 0 && readers > 0;
-  const notes = (): readonly string[] => contenders.map((each) => `${each.peer}: ${both(each)}`);
   return {
     name,
     what,
     unit: 'calls',
     clients: writers + readers,
     eventBytes,
-    contenders,
-    ...(isMixed ? { notes } : {}),
+    contenders: [
+      contenderOf(arena.node, (node) => cairn(arena, node, configuration)),
+      ...arena.postgreses.map((peer) => contenderOf(peer, (server) => postgres(server, configuration))),
+      ...arena.etcds.map((peer) => contenderOf(peer, (server) => etcd(arena, server, configuration))),
+    ],
   };
 }
 
-function both({ writes, reads }: Timed): string {
+/** The latencies of both kinds of calls, over all runs. */
+interface Kinds {
+  readonly writes: Latencies;
+  readonly reads: Latencies;
+}
+
+/** Loads with both kinds of calls tell them apart. */
+function mixedNote({ writers, readers }: Configuration, kinds: Kinds): Pick<Turns, 'note'> {
+  return writers > 0 && readers > 0 ? { note: () => both(kinds) } : {};
+}
+
+function both({ writes, reads }: Kinds): string {
   const told = (kind: string, latencies: Latencies): string => {
     const { p50, p99 } = latencies.percentiles();
     return `${latencies.count} ${kind}, p50 ${p50.toFixed(2)} ms, p99 ${p99.toFixed(2)} ms`;
@@ -151,37 +156,34 @@ function both({ writes, reads }: Timed): string {
   return `${told('writes', writes)}; ${told('reads', reads)}, in all runs and the warm-up`;
 }
 
-async function cairn(arena: Arena, configuration: Configuration): Promise<Timed> {
-  const node = await arena.cairn();
+async function cairn(arena: Arena, node: CairnNode, configuration: Configuration): Promise<Turns> {
   const { name: database, eventBytes, before, batch } = configuration;
   await createDatabase(node, database);
   const shape = { database, eventBytes, conditional: false };
   if (before.events > 0) {
     const subjectOf = (number: number): number => number % before.streams;
     const template = appendRequests({ ...shape, events: PER_TRANSACTION, subjectOf }, 0);
-    await filled({ address: node.address, pid: node.pid, path: TRANSACT }, template, before.events);
+    await filled(node, TRANSACT, { template, events: before.events });
   }
   const writes = appendRequests({ ...shape, events: 1, subjectOf: drawing(configuration) }, arena.numbers());
   const reads = subjectQueries(database, drawingBefore(configuration), { limit: batch });
   const calls = { writes: { path: TRANSACT, template: writes }, reads: { path: QUERY_EVENTS, template: reads } };
-  return { peer: 'cairn', durability: DURABLE, ...byCalls(node, configuration, calls) };
+  return byCalls(node, configuration, calls);
 }
 
-async function etcd(arena: Arena, configuration: Configuration): Promise<readonly Timed[]> {
-  const server = await arena.etcd();
-  if (server === undefined) return [];
+async function etcd(arena: Arena, server: Etcd, configuration: Configuration): Promise<Turns> {
   const { name, eventBytes: valueBytes, before, batch: limit } = configuration;
   const prefix = `${name}-`;
   if (before.events > 0) {
     const subjectOf = (number: number): number => number % before.streams;
     const template = etcdSpreadPuts(PER_TRANSACTION, { prefix, subjectOf, valueBytes });
-    await filled({ address: server.address, pid: server.pid, path: ETCD_TXN }, template, before.events);
+    await filled(server, ETCD_TXN, { template, events: before.events });
   }
   const spread = { prefix, subjectOf: drawing(configuration), valueBytes, firstCounter: arena.numbers() };
   const reads = etcdRanges({ prefix, subjectOf: drawingBefore(configuration), limit });
   const writes = { path: ETCD_TXN, template: etcdSpreadPuts(1, spread) };
   const calls = { writes, reads: { path: ETCD_RANGE, template: reads } };
-  return [{ peer: 'etcd', durability: DURABLE, ...byCalls(server, configuration, calls) }];
+  return byCalls(server, configuration, calls);
 }
 
 interface Kind {
@@ -191,10 +193,11 @@ interface Kind {
 
 /** Callers that draw whether they write or read. */
 function byCalls(
-  server: { readonly address: { readonly host: string; readonly port: number }; readonly pid: number },
-  { writers, readers, writeShare }: Configuration,
+  server: Pick<Etcd, 'address' | 'pid'>,
+  configuration: Configuration,
   kinds: { readonly writes: Kind; readonly reads: Kind },
-): Pick<Timed, 'run' | 'writes' | 'reads'> {
+): Turns {
+  const { writers, readers, writeShare } = configuration;
   const [writes, reads, random] = [new Latencies(), new Latencies(), seeded()];
   const [writeHeaders, readHeaders] = [grpcHeaders(kinds.writes.path), grpcHeaders(kinds.reads.path)];
   const draw = (): DrawnCall =>
@@ -204,31 +207,22 @@ function byCalls(
   const load = { address: server.address, clients: writers + readers, headers: writeHeaders, draw };
   const run = (seconds: number): Promise<Sample> =>
     measured({ pids: [server.pid], eventsPerCall: 1 }, { ...load, seconds, request: () => draw().request });
-  return { run, writes, reads };
+  return { run, ...mixedNote(configuration, { writes, reads }) };
 }
 
 async function filled(
-  server: {
-    readonly address: { readonly host: string; readonly port: number };
-    readonly pid: number;
-    readonly path: string;
-  },
-  template: RequestTemplate,
-  events: number,
+  { address, pid }: Pick<Etcd, 'address' | 'pid'>,
+  path: string,
+  { template, events }: { readonly template: RequestTemplate; readonly events: number },
 ): Promise<void> {
-  const load = { address: server.address, headers: grpcHeaders(server.path), clients: 16, seconds: 0 };
-  const counted = { pids: [server.pid], eventsPerCall: PER_TRANSACTION };
-  const calls = events / PER_TRANSACTION;
-  const { failed } = await measured(counted, { ...load, calls, request: () => template.next() });
-  if (failed > 0) throw new Error(`${failed} transactions failed while loading`);
+  const counted = { pids: [pid], eventsPerCall: PER_TRANSACTION };
+  await fill(counted, { address, path, request: () => template.next() }, events / PER_TRANSACTION);
 }
 
-async function postgres(arena: Arena, configuration: Configuration): Promise<readonly Timed[]> {
-  const [server, bin] = [await arena.postgres(), postgresBin()];
-  if (server === undefined || bin === undefined) return [];
+async function postgres(server: Postgres, configuration: Configuration): Promise<Turns> {
   const { name, writers, readers, writeShare, eventBytes, batch, before, streams } = configuration;
   const table = name.replaceAll('-', '_');
-  await loadTable(bin, server, { table, events: before.events, subjects: before.streams, eventBytes });
+  await loadTable(server, { table, events: before.events, subjects: before.streams, eventBytes });
   const [writes, reads] = [new Latencies(), new Latencies()];
   const kinds = [
     {
@@ -244,11 +238,11 @@ async function postgres(arena: Arena, configuration: Configuration): Promise<rea
   ].filter(({ share }) => share > 0);
   const scripts = kinds.map(({ text, share }) => ({ text, weight: Math.round(share * 100) }));
   const run = async (seconds: number): Promise<Sample> => {
-    const sample = measuredPgbench(bin, server, { scripts, clients: writers + readers, seconds, eventsPerCall: 1 });
+    const sample = await measuredPgbench(server, { scripts, clients: writers + readers, seconds, eventsPerCall: 1 });
     for (const [i, { kept }] of kinds.entries()) kept.addAll(sample.byScript[i]);
     return sample;
   };
-  return [{ peer: 'postgresql, pgbench', durability: 'fsync on, synchronous_commit on', run, writes, reads }];
+  return { run, ...mixedNote(configuration, { writes, reads }) };
 }
 
 function drawing({ distribution, streams }: Configuration): () => number {

@@ -3,62 +3,54 @@
  * that the contender reached right before in a closed loop of 64 callers. Latencies count from the time when a call was
  * due.
  */
-import type { Arena } from '../arena.ts';
+import { type Arena, contenderOf } from '../arena.ts';
 import { appendRequests, createDatabase, TRANSACT } from '../peers/cairn.ts';
 import { ETCD_TXN, etcdConditionalPuts } from '../peers/etcd.ts';
-import { appendScript, measuredPgbench, postgresBin } from '../peers/postgres.ts';
+import { appendScript, measuredPgbench, type Postgres } from '../peers/postgres.ts';
+import { UMADB_APPEND, umadbAppends } from '../peers/umadb.ts';
 import { grpcHeaders } from '../support/http2-connection.ts';
 import { Latencies } from '../support/latencies.ts';
 import { measured, measuredRun } from '../support/measured.ts';
 import { openLoop } from '../support/open-loop.ts';
 import type { RequestTemplate } from '../support/request-template.ts';
-import type { Contender, Sample, Workload } from '../support/sample.ts';
+import type { Sample, Turns, Workload } from '../support/sample.ts';
 
 const NAME = 'latency-20';
 const SHARE = 0.2;
 const CLIENTS = 64;
 const EVENT_BYTES = 256;
-const DURABLE = 'fdatasync before the answer';
 /** Minimum duration of the closed loop; a shorter one would measure a contender that is still starting. */
 const SATURATED_SECONDS_MIN = 1;
 
-interface Rated extends Contender {
-  /** The maximum rate of the contender, and the delay of the sending of its calls. */
-  told(): string;
-}
-
-export async function latencyWorkload(arena: Arena): Promise<Workload> {
-  const contenders = [await cairn(arena), ...(await etcd(arena)), ...(await postgres(arena))];
+export function latencyWorkload(arena: Arena): Workload {
+  const shape = { events: 1, eventBytes: EVENT_BYTES, conditional: true };
   return {
     name: NAME,
     what: 'Conditional transactions of one event in an open loop, each contender at a fifth of its own saturated rate.',
     unit: 'events',
     clients: CLIENTS,
     eventBytes: EVENT_BYTES,
-    contenders,
-    notes: () => contenders.map((each) => `${each.peer}: ${each.told()}`),
+    contenders: [
+      contenderOf(arena.node, async (node) => {
+        await createDatabase(node, NAME);
+        return atShare(node, TRANSACT, appendRequests({ ...shape, database: NAME }, arena.numbers()));
+      }),
+      ...arena.etcds.map((peer) =>
+        contenderOf(peer, (etcd) => atShare(etcd, ETCD_TXN, etcdConditionalPuts(1, EVENT_BYTES, arena.numbers()))),
+      ),
+      ...arena.umadbs.map((peer) =>
+        contenderOf(peer, (umadb) => atShare(umadb, UMADB_APPEND, umadbAppends(shape, arena.numbers()))),
+      ),
+      ...arena.postgreses.map((peer) => contenderOf(peer, postgresAtShare)),
+    ],
   };
-}
-
-async function cairn(arena: Arena): Promise<Rated> {
-  const node = await arena.cairn();
-  await createDatabase(node, NAME);
-  const shape = { database: NAME, events: 1, eventBytes: EVENT_BYTES, conditional: true };
-  return { peer: 'cairn', durability: DURABLE, ...atShare(node, TRANSACT, appendRequests(shape, arena.numbers())) };
-}
-
-async function etcd(arena: Arena): Promise<readonly Rated[]> {
-  const server = await arena.etcd();
-  if (server === undefined) return [];
-  const puts = etcdConditionalPuts(1, EVENT_BYTES, arena.numbers());
-  return [{ peer: 'etcd', durability: DURABLE, ...atShare(server, ETCD_TXN, puts) }];
 }
 
 function atShare(
   server: { readonly address: { readonly host: string; readonly port: number }; readonly pid: number },
   path: string,
   template: RequestTemplate,
-): Pick<Rated, 'run' | 'warmUp' | 'told'> {
+): Turns {
   const { address } = server;
   const load = { address, headers: grpcHeaders(path), clients: CLIENTS, request: () => template.next() };
   const counted = { pids: [server.pid], eventsPerCall: 1 };
@@ -72,20 +64,18 @@ function atShare(
       return result;
     });
   };
-  const told = (): string => `${rate.text()}; calls left ${late.percentiles().p99.toFixed(2)} ms late (p99)`;
-  return { run, warmUp: (seconds) => rate.measure(seconds), told };
+  const note = (): string => `${rate.text()}; calls left ${late.percentiles().p99.toFixed(2)} ms late (p99)`;
+  return { run, warmUp: (seconds) => rate.measure(seconds), note };
 }
 
-async function postgres(arena: Arena): Promise<readonly Rated[]> {
-  const [server, bin] = [await arena.postgres(), postgresBin()];
-  if (server === undefined || bin === undefined) return [];
+function postgresAtShare(server: Postgres): Turns {
   const load = { scripts: [{ text: appendScript(1, EVENT_BYTES) }], clients: CLIENTS, eventsPerCall: 1 };
-  const rate = new SaturatedRate(async (seconds) => measuredPgbench(bin, server, { ...load, seconds }));
-  const run = async (seconds: number): Promise<Sample> =>
-    measuredPgbench(bin, server, { ...load, seconds, rate: rate.value * SHARE });
-  const warmUp = (seconds: number): Promise<Sample> => rate.measure(seconds);
-  const durability = 'fsync on, synchronous_commit on';
-  return [{ peer: 'postgresql, pgbench', durability, run, warmUp, told: () => rate.text() }];
+  const rate = new SaturatedRate((seconds) => measuredPgbench(server, { ...load, seconds }));
+  return {
+    run: (seconds) => measuredPgbench(server, { ...load, seconds, rate: rate.value * SHARE }),
+    warmUp: (seconds) => rate.measure(seconds),
+    note: () => rate.text(),
+  };
 }
 
 class SaturatedRate {

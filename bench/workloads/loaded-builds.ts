@@ -4,11 +4,12 @@ import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Arena } from '../arena.ts';
-import { type Build, startCairn } from '../peers/cairn.ts';
-import { type ResidentMemory, residentMemory } from '../support/process-cpu.ts';
-import { compete, type Plan, type Sample, spread, table, type Workload } from '../support/sample.ts';
-import { ThreadTimes } from '../support/thread-times.ts';
-import { type LoadedNode, loadEvents, loadedNode, scanWorkloads, selectorReads, selectorWorkload } from './read.ts';
+import { type Build, SCAN_LOG, SCAN_LOG_BATCHES, startCairn } from '../peers/cairn.ts';
+import { type ResidentMemory, residentMemory, writtenBytes } from '../support/process-cpu.ts';
+import { spread, table } from '../support/results.ts';
+import { compete, type Plan, type Sample, type Turns } from '../support/sample.ts';
+import { threadTimed } from '../support/thread-times.ts';
+import { type LoadedNode, loadEvents, loadedNode, scans, selectorReads } from './read.ts';
 import { settled } from './scale.ts';
 
 export interface BuildContender {
@@ -19,6 +20,23 @@ export interface BuildContender {
 /** Names of the loads of `competeByReads`. */
 export const READ_LOADS = ['selector-1', 'selector-16', 'selector-16-far', 'scan', 'scan-batches'] as const;
 export type ReadLoad = (typeof READ_LOADS)[number];
+
+const READERS = 16;
+const TURNS: Readonly<Record<ReadLoad, (loaded: LoadedNode) => Turns>> = {
+  'selector-1': (loaded) => selectorReads(loaded, 1),
+  'selector-16': (loaded) => selectorReads(loaded, READERS),
+  'selector-16-far': (loaded) => selectorReads(loaded, READERS, 'far'),
+  scan: (loaded) => scans(loaded, SCAN_LOG),
+  'scan-batches': (loaded) => scans(loaded, SCAN_LOG_BATCHES),
+};
+const ONE_SCAN = { unit: 'events', clients: 1 };
+const SHAPES: Readonly<Record<ReadLoad, { readonly unit: string; readonly clients: number }>> = {
+  'selector-1': { unit: 'reads', clients: 1 },
+  'selector-16': { unit: 'reads', clients: READERS },
+  'selector-16-far': { unit: 'reads', clients: READERS },
+  scan: ONE_SCAN,
+  'scan-batches': ONE_SCAN,
+};
 
 export interface ReadPlan {
   readonly plan: Plan;
@@ -39,7 +57,8 @@ export interface MemoryPlan {
 
 interface MemorySample {
   readonly load: Sample;
-  readonly tableBytes: number;
+  /** Written bytes after a rest. */
+  readonly written: number;
   /** Memory after loading, after a scan, after reads by subject, and after a rest. */
   readonly loaded: ResidentMemory;
   readonly scanned: ResidentMemory;
@@ -50,26 +69,26 @@ interface MemorySample {
 }
 
 const MIB = 2 ** 20;
-const READERS = 16;
+const EVENT_BYTES = 256;
 
 /** Loads the events with the first build and copies them for all others. */
 export async function copyEvents(arena: Arena, contenders: readonly BuildContender[], events: number): Promise<void> {
   const [first] = contenders;
   if (events === 0 || first === undefined) return;
   const loaded = await loadedNode(arena, events, first.build);
-  await settled(loaded);
+  await settled(loaded.node);
   await loaded.node.stop();
-  for (const { name } of contenders) cpSync(loaded.directory, join(arena.dir, name), { recursive: true });
-  rmSync(loaded.directory, { recursive: true });
+  const { directory } = loaded.node;
+  for (const { name } of contenders) cpSync(directory, arena.at(name), { recursive: true });
+  rmSync(directory, { recursive: true });
 }
 
 /** Loads the events with each build, because one build may not read the format of another. */
 async function loadEach(arena: Arena, contenders: readonly BuildContender[], events: number): Promise<void> {
   for (const { name, build } of contenders) {
-    const directory = join(arena.dir, name);
-    const node = await startCairn(directory, build);
+    const node = await startCairn(arena.at(name), build);
     await loadEvents(node, events);
-    await settled({ node, directory, events });
+    await settled(node);
     await node.stop();
   }
 }
@@ -82,23 +101,19 @@ export async function competeByReads(
 ): Promise<string> {
   await (loadsEach ? loadEach : copyEvents)(arena, contenders, events);
   const nodes: { readonly name: string; readonly loaded: LoadedNode }[] = [];
-  for (const { name, build } of contenders) {
-    const node = await arena.cairn(name, build);
-    nodes.push({ name, loaded: { node, directory: join(arena.dir, name), events } });
-  }
+  for (const { name, build } of contenders)
+    nodes.push({ name, loaded: { node: await arena.cairn(name, build), events } });
   const texts: string[] = [];
   for (const load of loads) {
-    const threads: { readonly peer: string; readonly times: ThreadTimes }[] = [];
-    const workloads = nodes.map(({ name: peer, loaded }) => {
-      const times = new ThreadTimes(loaded.node.pid);
-      threads.push({ peer, times });
-      return timed(peer, times, readWorkload(load, loaded));
-    });
-    const [first] = workloads;
-    if (first === undefined) continue;
-    const all = { ...first, contenders: workloads.flatMap((workload) => workload.contenders) };
-    texts.push(table(all, await compete(all, plan)));
-    texts.push(...threads.map(({ peer, times }) => `${peer}: ${times.text()}`), '');
+    const entered = nodes.map(({ name, loaded }) => ({
+      peer: name,
+      directory: arena.at(name),
+      open: async () => threadTimed(loaded.node.pid, TURNS[load](loaded)),
+    }));
+    const { unit, clients } = SHAPES[load];
+    const what = `The load ${load} of ${events} events.`;
+    const workload = { name: load, what, unit, clients, eventBytes: EVENT_BYTES, contenders: entered };
+    texts.push(table(workload, await compete(workload, plan)));
   }
   for (const { name, loaded } of nodes) texts.push(`${name}: ${inMebibytes(residentMemory(loaded.node.pid).total)}`);
   return texts.join('\n');
@@ -121,7 +136,7 @@ export async function competeByMemory(
     '',
     `${plan.rounds} times each, in turn: MiB resident after loading ${plan.events} events, scanning them, reading them by their subjects for ${plan.seconds} s, and resting for ${plan.settleSeconds} s; load average ${loadavg()[0]?.toFixed(1)}.`,
     '',
-    '| build | loaded | scanned | of it tables | read | rested | of it anonymous | mapped files | server µs an event loaded | events/s | tables written B an event |',
+    '| build | loaded | scanned | of it tables | read | rested | of it anonymous | mapped files | server µs an event loaded | events/s | written B an event |',
     '| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |',
     ...series.map(({ contender: { name }, samples }) => {
       const cells = [
@@ -134,7 +149,7 @@ export async function competeByMemory(
         column(samples, ({ rested }) => rested.files / MIB, 0),
         column(samples, ({ load }) => (load.serverCpuSeconds / load.operations) * 1e6, 1),
         column(samples, ({ load }) => load.operations / load.seconds, 0),
-        column(samples, ({ load, tableBytes }) => tableBytes / load.operations, 0),
+        column(samples, ({ load, written }) => written / load.operations, 0),
       ];
       return `| ${[name, ...cells].join(' | ')} |`;
     }),
@@ -143,20 +158,20 @@ export async function competeByMemory(
 }
 
 async function loadOnce(arena: Arena, { name, build }: BuildContender, plan: MemoryPlan): Promise<MemorySample> {
-  const directory = join(arena.dir, `memory-${name}`);
+  const directory = arena.at(`memory-${name}`);
   const node = await startCairn(directory, build);
   try {
     const load = await loadEvents(node, plan.events);
-    const known = { node, directory, events: plan.events };
+    const known = { node, events: plan.events };
     const loaded = residentMemory(node.pid);
-    for (const { contenders } of scanWorkloads(known)) for (const scan of contenders) await scan.run(0);
+    for (const path of [SCAN_LOG, SCAN_LOG_BATCHES]) await scans(known, path).run(0);
     const scanned = residentMemory(node.pid);
     const tablesMapped = residentTables(node.pid);
-    await selectorReads(name, known, READERS).run(plan.seconds);
+    await selectorReads(known, READERS).run(plan.seconds);
     const read = residentMemory(node.pid);
     await delay(plan.settleSeconds * 1000);
     const rested = residentMemory(node.pid);
-    return { load, tableBytes: tableBytesWritten(directory), loaded, scanned, tablesMapped, read, rested };
+    return { load, written: writtenBytes(node.pid), loaded, scanned, tablesMapped, read, rested };
   } finally {
     await node.stop();
     rmSync(directory, { recursive: true });
@@ -168,31 +183,6 @@ function residentTables(pid: number): number {
   const mappings = readFileSync(`/proc/${pid}/smaps`, 'utf8').split(/^(?=[0-9a-f]+-[0-9a-f]+ )/m);
   const tables = mappings.filter((mapping) => /^.*\.ldb\n/.test(mapping));
   return tables.reduce((sum, mapping) => sum + Number(/^Rss:\s+(\d+) kB$/m.exec(mapping)?.[1]) * 1024, 0);
-}
-
-/** Bytes of tables that LevelDB has written so far, including compactions, according to its LOG file. */
-function tableBytesWritten(directory: string): number {
-  const diary = readFileSync(join(directory, 'store', 'LOG'), 'utf8');
-  const written = [...diary.matchAll(/Level-0 table #\d+: (\d+) bytes OK|Compacted .* => (\d+) bytes/g)];
-  return written.reduce((sum, [, flushed = '0', compacted = '0']) => sum + Number(flushed) + Number(compacted), 0);
-}
-
-function readWorkload(load: ReadLoad, loaded: LoadedNode): Workload {
-  if (load === 'selector-1') return selectorWorkload(loaded, 1);
-  if (load === 'selector-16') return selectorWorkload(loaded, READERS);
-  if (load === 'selector-16-far') return selectorWorkload(loaded, READERS, { order: 'far' });
-  const [scan, batches] = scanWorkloads(loaded);
-  return load === 'scan' ? scan : batches;
-}
-
-function timed(peer: string, times: ThreadTimes, workload: Workload): Workload {
-  const contenders = workload.contenders.map((contender) => ({
-    ...contender,
-    peer,
-    run: (seconds: number): Promise<Sample> => times.during(() => contender.run(seconds)),
-    warmUp: (seconds: number): Promise<Sample> => contender.run(seconds),
-  }));
-  return { ...workload, contenders };
 }
 
 function inMebibytes(bytes: number): string {

@@ -2,63 +2,66 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Arena } from '../arena.ts';
 import { appendRequests, TRANSACT } from '../peers/cairn.ts';
-import { grpcHeaders } from '../support/http2-connection.ts';
-import { measured } from '../support/measured.ts';
-import { cpuSeconds } from '../support/process-cpu.ts';
-import type { Contender, Workload } from '../support/sample.ts';
-import { DATABASE, type LoadedNode, selectorReads } from './read.ts';
+import { closedTurns } from '../support/measured.ts';
+import { cpuSeconds, processTree } from '../support/process-cpu.ts';
+import type { Contender, Turns, Workload } from '../support/sample.ts';
+import { DATABASE, type LoadedNode, loadedDirectory, loadedNode, selectorReads } from './read.ts';
 
 const EVENT_BYTES = 256;
 const WRITERS = 64;
 const READERS = 16;
-/** A node has settled when it used less than this share of a processor for `SETTLED_MS`. */
+/** A server has settled when it used less than this share of a processor for `SETTLED_MS`. */
 const SETTLED_SHARE = 0.05;
 const SETTLED_MS = 2000;
 
 /**
  * Waits until both nodes have finished the compactions of the loading; the measured load causes compactions of its own.
  */
-export async function scaleWorkloads(arena: Arena, few: LoadedNode, many: LoadedNode): Promise<readonly Workload[]> {
-  await Promise.all([settled(few), settled(many)]);
-  const both = (contender: (peer: string, node: LoadedNode) => Contender): readonly Contender[] =>
-    [many, few].map((node) => contender(`${node.events} events`, node));
+export function scaleWorkloads(arena: Arena, few: number, many: number): readonly Workload[] {
+  const both = (open: (node: LoadedNode) => Turns): readonly Contender[] =>
+    [many, few].map((events) => ({
+      peer: `cairn, ${events} events`,
+      directory: loadedDirectory({ arena, events }),
+      open: async () => {
+        const loaded = await loadedNode(arena, events);
+        await settled(loaded.node);
+        return open(loaded);
+      },
+    }));
+  const shared = { eventBytes: EVENT_BYTES };
   return [
     {
+      ...shared,
       name: 'scale-writes',
       what: 'Conditional transactions of one event, by what the database held before.',
       unit: 'events',
       clients: WRITERS,
-      eventBytes: EVENT_BYTES,
-      contenders: both((peer, node) => writes(arena, peer, node)),
+      contenders: both((loaded) => writes(arena, loaded)),
     },
     {
+      ...shared,
       name: 'scale-selector-reads',
       what: 'The ten events of one subject, by what the database holds.',
       unit: 'reads',
       clients: READERS,
-      eventBytes: EVENT_BYTES,
-      contenders: both((peer, node) => selectorReads(peer, node, READERS)),
+      contenders: both((loaded) => selectorReads(loaded, READERS)),
     },
   ];
 }
 
-function writes(arena: Arena, peer: string, { node }: LoadedNode): Contender {
+function writes(arena: Arena, { node }: LoadedNode): Turns {
   const shape = { database: DATABASE, events: 1, eventBytes: EVENT_BYTES, conditional: true };
   const template = appendRequests(shape, arena.numbers());
-  const load = { address: node.address, headers: grpcHeaders(TRANSACT), clients: WRITERS };
-  return {
-    peer,
-    durability: 'fdatasync before the answer',
-    run: (seconds) =>
-      measured({ pids: [node.pid], eventsPerCall: 1 }, { ...load, seconds, request: () => template.next() }),
-  };
+  const calls = { address: node.address, path: TRANSACT, clients: WRITERS, request: () => template.next() };
+  return closedTurns({ pids: [node.pid], eventsPerCall: 1 }, calls);
 }
 
-/** Waits until the node has finished its compactions. */
-export async function settled({ node }: LoadedNode): Promise<void> {
-  for (let before = cpuSeconds([node.pid]), share = 1; share > SETTLED_SHARE; ) {
+/** Waits until the server has finished its work in the background, such as compactions. */
+export async function settled({ pid }: { readonly pid: number }): Promise<void> {
+  const used = (): number => cpuSeconds(processTree(pid));
+  for (let before = used(), share = 1; share > SETTLED_SHARE; ) {
     await delay(SETTLED_MS);
-    const after = cpuSeconds([node.pid]);
+    const after = used();
     share = ((after - before) * 1000) / SETTLED_MS;
     before = after;
   }

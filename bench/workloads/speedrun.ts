@@ -4,15 +4,15 @@
  * course and of the student, and is committed only if neither has new events. A course is a stream here and a student a
  * subject, so an enrolment is an event of both.
  */
-import type { Arena } from '../arena.ts';
-import { createDatabase, QUERY_EVENTS, TRANSACT } from '../peers/cairn.ts';
-import { measuredPgbench, postgresBin, psql } from '../peers/postgres.ts';
+import { type Arena, contenderOf } from '../arena.ts';
+import { type CairnNode, createDatabase, QUERY_EVENTS, TRANSACT } from '../peers/cairn.ts';
+import { measuredPgbench, type Postgres, psql } from '../peers/postgres.ts';
 import type { LoadResult } from '../support/closed-loop.ts';
 import { grpcHeaders, grpcMessage, Http2Connection } from '../support/http2-connection.ts';
 import { Latencies } from '../support/latencies.ts';
 import { measuredRun } from '../support/measured.ts';
 import { bytesField, fieldsOf, message, varintField } from '../support/protobuf.ts';
-import type { Contender, Sample, Workload } from '../support/sample.ts';
+import type { Sample, Turns, Workload } from '../support/sample.ts';
 import { messagesOf } from '../support/unary.ts';
 
 const NAME = 'speedrun';
@@ -29,19 +29,18 @@ interface Operation {
   readonly student?: string;
 }
 
-export async function speedrunWorkload(arena: Arena): Promise<Workload> {
+export function speedrunWorkload(arena: Arena): Workload {
   return {
     name: NAME,
     what: `${STUDENTS} students, ${COURSES} courses, every enrolment of them: ${OPERATIONS} operations an iteration.`,
     unit: 'operations',
     clients: 1,
     eventBytes: 150,
-    contenders: [await cairn(arena), ...(await postgres(arena))],
+    contenders: [contenderOf(arena.node, cairn), ...arena.postgreses.map((peer) => contenderOf(peer, postgres))],
   };
 }
 
-async function cairn(arena: Arena): Promise<Contender> {
-  const node = await arena.cairn();
+async function cairn(node: CairnNode): Promise<Turns> {
   await createDatabase(node, NAME);
   let done = 0;
   const run = (seconds: number): Promise<Sample> =>
@@ -58,7 +57,7 @@ async function cairn(arena: Arena): Promise<Contender> {
       connection.close();
       return { calls: latencies.count, failed, seconds: (performance.now() - start) / 1000, latencies };
     });
-  return { peer: 'cairn', durability: 'fdatasync before the answer', run };
+  return { run };
 }
 
 /** The operation with this number: each iteration starts with the registrations and continues with the enrolments. */
@@ -103,14 +102,12 @@ async function carriedOut(connection: Http2Connection, { course, student }: Oper
   return (await messagesOf(connection, TRANSACT_HEADERS, request)).length > 0;
 }
 
-async function postgres(arena: Arena): Promise<readonly Contender[]> {
-  const [server, bin] = [await arena.postgres(), postgresBin()];
-  if (server === undefined || bin === undefined) return [];
+async function postgres(server: Postgres): Promise<Turns> {
   const columns = 'position bigserial PRIMARY KEY, course text, student text, type text NOT NULL, data bytea NOT NULL';
-  psql(bin, server, `CREATE TABLE ${NAME} (${columns})`);
-  psql(bin, server, `CREATE INDEX ${NAME}_course ON ${NAME} (course, position)`);
-  psql(bin, server, `CREATE INDEX ${NAME}_student ON ${NAME} (student, position)`);
-  psql(bin, server, `CREATE SEQUENCE ${NAME}_operations MINVALUE 0`);
+  await psql(server, `CREATE TABLE ${NAME} (${columns})`);
+  await psql(server, `CREATE INDEX ${NAME}_course ON ${NAME} (course, position)`);
+  await psql(server, `CREATE INDEX ${NAME}_student ON ${NAME} (student, position)`);
+  await psql(server, `CREATE SEQUENCE ${NAME}_operations MINVALUE 0`);
   const register = (column: string): string =>
     `INSERT INTO ${NAME} (${column}, type, data) SELECT (:who)::text, 'registered', '{}' WHERE NOT EXISTS (SELECT FROM ${NAME} WHERE ${column} = (:who)::text);`;
   const text = `SELECT nextval('${NAME}_operations') AS n \\gset
@@ -132,11 +129,14 @@ INSERT INTO ${NAME} (course, student, type, data) SELECT (:course)::text, (:stud
 `;
   const load = { scripts: [{ text }], clients: 1, eventsPerCall: 1 };
   const run = async (seconds: number): Promise<Sample> => {
-    const sample = measuredPgbench(bin, server, { ...load, seconds });
+    const sample = await measuredPgbench(server, { ...load, seconds });
     // A refused operation would have been faster.
-    const refused = psql(bin, server, `SELECT last_value + 1 - (SELECT count(*) FROM ${NAME}) FROM ${NAME}_operations`);
+    const refused = await psql(
+      server,
+      `SELECT last_value + 1 - (SELECT count(*) FROM ${NAME}) FROM ${NAME}_operations`,
+    );
     if (refused !== '0') throw new Error(`PostgreSQL has refused ${refused} operations`);
     return sample;
   };
-  return [{ peer: 'postgresql, pgbench', durability: 'fsync on, synchronous_commit on', run }];
+  return { run };
 }

@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Arena } from '../arena.ts';
 import { startCairn } from '../peers/cairn.ts';
 import { cpuSeconds, proportionalBytes, residentMemory } from '../support/process-cpu.ts';
-import { spread } from '../support/sample.ts';
+import { spread } from '../support/results.ts';
 import { type BuildContender, copyEvents } from './loaded-builds.ts';
 
 export interface StartPlan {

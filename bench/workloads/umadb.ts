@@ -6,17 +6,18 @@
  * PostgreSQL runs without lock step, because pgbench has no waves. etcd has no conditions on many events, so its
  * condition is that a key does not exist.
  */
-import type { Arena } from '../arena.ts';
+import { type Arena, contenderOf, OncePerServer } from '../arena.ts';
 import { type CairnNode, createDatabase, QUERY_EVENTS, subjectQueries, TRANSACT } from '../peers/cairn.ts';
-import { ETCD_TXN, etcdConditionalPuts } from '../peers/etcd.ts';
-import { measuredPgbench, type Postgres, postgresBin, psql } from '../peers/postgres.ts';
+import { ETCD_TXN, type Etcd, etcdConditionalPuts } from '../peers/etcd.ts';
+import { measuredPgbench, type Postgres, psql } from '../peers/postgres.ts';
 import { loadTable } from '../peers/postgres-events.ts';
+import { UMADB_APPEND, UMADB_READ, type Umadb, umadbTag } from '../peers/umadb.ts';
 import { closedLoop } from '../support/closed-loop.ts';
 import { grpcHeaders } from '../support/http2-connection.ts';
-import { measured, measuredRun } from '../support/measured.ts';
+import { closedTurns, fill, measuredRun } from '../support/measured.ts';
 import { bytesField, message, varintField } from '../support/protobuf.ts';
 import { COUNTER_MARKER, RequestTemplate } from '../support/request-template.ts';
-import type { Contender, Sample, Workload } from '../support/sample.ts';
+import type { Contender, Sample, Turns, Workload } from '../support/sample.ts';
 import { waves } from '../support/waves.ts';
 import type { Named, Preparation } from './named.ts';
 
@@ -32,7 +33,6 @@ const EVENTS_PER_SUBJECT = 10;
 /** Bytes of UmaDB's payloads, `data-0` and so on. */
 const PAYLOAD_BYTES = 6;
 const READERS = 4;
-const DURABLE = 'fdatasync before the answer';
 const CONDITIONAL: readonly Point[] = [
   ...[1, 4, 16, 64, 256].map((clients) => ({ clients, events: 1 })),
   { clients: 64, events: 10 },
@@ -42,161 +42,166 @@ const PLAIN: readonly Point[] = [1, 4, 16, 64, 256].map((clients) => ({ clients,
 const WITH_READERS: readonly Point[] = [1, 64].map((clients) => ({ clients, events: 1 }));
 const READING = [1, 4, 16, 64];
 
-interface Filled {
-  readonly arena: Arena;
-  readonly events: number;
-  readonly node: CairnNode;
-  readonly postgres: { readonly server: Postgres; readonly bin: string } | undefined;
+interface Condition {
+  readonly isConditional: boolean;
 }
 
-const filling = new WeakMap<Arena, Promise<Filled>>();
+const fillings = new OncePerServer();
 
 export function umadb(): readonly Named[] {
-  const suites = ['umadb'] as const;
+  const named = (name: string, prepare: Named['prepare']): Named => ({ name, suites: ['umadb'], prepare });
   return [
-    {
-      name: 'uma-append-cond',
-      suites,
-      prepare: async (run) => {
-        const filled = await filledOnce(run);
-        return Promise.all(CONDITIONAL.map((point) => appending(filled, point, { isConditional: true })));
-      },
-    },
-    {
-      name: 'uma-append',
-      suites,
-      prepare: async (run) => {
-        const filled = await filledOnce(run);
-        return Promise.all(PLAIN.map((point) => appending(filled, point, { isConditional: false })));
-      },
-    },
-    {
-      name: 'uma-append-with-readers',
-      suites,
-      prepare: async (run) => {
-        const filled = await filledOnce(run);
-        return WITH_READERS.map((point) => withReaders(filled, point));
-      },
-    },
-    {
-      name: 'uma-read-cond',
-      suites,
-      prepare: async (run) => {
-        const filled = await filledOnce(run);
-        return READING.map((clients) => reading(filled, clients));
-      },
-    },
+    named('uma-append-cond', (run) => CONDITIONAL.map((point) => appending(run, point, { isConditional: true }))),
+    named('uma-append', (run) => PLAIN.map((point) => appending(run, point, { isConditional: false }))),
+    named('uma-append-with-readers', (run) => WITH_READERS.map((point) => withReaders(run, point))),
+    named('uma-read-cond', (run) => READING.map((clients) => reading(run, clients))),
   ];
 }
 
-function filledOnce({ arena, events }: Preparation): Promise<Filled> {
-  const begun = filling.get(arena) ?? fill(arena, events);
-  filling.set(arena, begun);
-  return begun;
-}
-
-/** Creates the initial events; each transaction is a revision. */
-async function fill(arena: Arena, events: number): Promise<Filled> {
-  const node = await arena.cairn();
-  await createDatabase(node, DATABASE);
-  const subjects = events / EVENTS_PER_SUBJECT;
-  const one = bytesField(1, event('init', bytesField(5, `subject-${COUNTER_MARKER}`)));
-  const template = request(
-    Array.from({ length: PER_TRANSACTION }, () => one),
-    {
-      firstCounter: 0,
-      markersPerNumber: 2,
-      shown: (number, place) => (place === 0 ? number : number % subjects),
-    },
-  );
-  const load = { address: node.address, headers: grpcHeaders(TRANSACT), clients: 16, seconds: 0 };
-  const calls = events / PER_TRANSACTION;
-  const { failed } = await closedLoop({ ...load, calls, request: () => template.next() });
-  if (failed > 0) throw new Error(`${failed} transactions failed while loading`);
-  const [server, bin] = [await arena.postgres(), postgresBin()];
-  if (server === undefined || bin === undefined) return { arena, events, node, postgres: undefined };
-  await loadTable(bin, server, { table: TABLE, stream: 'init', events, subjects, eventBytes: PAYLOAD_BYTES });
-  psql(bin, server, `CREATE INDEX ${TABLE}_stream ON ${TABLE} (stream, position)`);
-  return { arena, events, node, postgres: { server, bin } };
-}
-
-async function appending(
-  filled: Filled,
-  point: Point,
-  { isConditional }: { readonly isConditional: boolean },
-): Promise<Workload> {
+function appending(run: Preparation, point: Point, { isConditional }: Condition): Workload {
+  const { arena, events } = run;
   const condition = isConditional ? ', none with the tag of the events before after them' : '';
   return {
     name: `uma-append${isConditional ? '-cond' : ''}-${point.clients}x${point.events}`,
-    what: `Transactions of ${point.events === 1 ? 'one event' : `${point.events} events`} in lock-step waves${condition}, ${filled.events} events before.`,
+    what: `Transactions of ${point.events === 1 ? 'one event' : `${point.events} events`} in lock-step waves${condition}, ${events} events before.`,
     unit: 'events',
     clients: point.clients,
     eventBytes: PAYLOAD_BYTES,
     contenders: [
-      { peer: 'cairn', durability: DURABLE, run: inWaves(filled, point, { isConditional }) },
-      ...(await etcdInWaves(filled, point)),
-      ...postgresAppends(filled, point, { isConditional }),
+      contenderOf(arena.node, (node) => cairnWaves(run, node, { point, isConditional })),
+      ...arena.umadbs.map((peer) =>
+        contenderOf(peer, async (server) => {
+          await filledUmadb(server, events);
+          return inWaves(server, UMADB_APPEND, { point, template: umadbAppends(point, events, { isConditional }) });
+        }),
+      ),
+      ...arena.etcds.map((peer) =>
+        contenderOf(peer, (server) => {
+          const template = etcdConditionalPuts(point.events, PAYLOAD_BYTES, arena.numbers());
+          return inWaves(server, ETCD_TXN, { point, template });
+        }),
+      ),
+      ...postgresAppends(run, point, { isConditional }),
     ],
   };
 }
 
-function inWaves(
-  { arena, node, events }: Filled,
-  { clients, events: perTransaction }: Point,
-  { isConditional }: { readonly isConditional: boolean },
-): Contender['run'] {
-  const one = bytesField(1, event('append', Buffer.alloc(0)));
-  const selector = bytesField(1, 'init');
-  const unchanged = bytesField(
-    2,
-    bytesField(2, message(varintField(1, events / PER_TRANSACTION), bytesField(2, selector))),
-  );
-  const parts = [...Array.from({ length: perTransaction }, () => one), ...(isConditional ? [unchanged] : [])];
-  const template = request(parts, { firstCounter: arena.numbers(), markersPerNumber: 1 });
-  const load = { address: node.address, headers: grpcHeaders(TRANSACT), clients, request: () => template.next() };
-  return (seconds) =>
-    measuredRun({ pids: [node.pid], eventsPerCall: perTransaction }, () => waves({ ...load, seconds }));
+interface Waves {
+  readonly point: Point;
+  readonly template: { next(): Buffer };
 }
 
-async function etcdInWaves({ arena }: Filled, { clients, events }: Point): Promise<readonly Contender[]> {
-  const etcd = await arena.etcd();
-  if (etcd === undefined) return [];
-  const puts = etcdConditionalPuts(events, PAYLOAD_BYTES, arena.numbers());
-  const load = { address: etcd.address, headers: grpcHeaders(ETCD_TXN), clients, request: () => puts.next() };
-  const run = (seconds: number): Promise<Sample> =>
-    measuredRun({ pids: [etcd.pid], eventsPerCall: events }, () => waves({ ...load, seconds }));
-  return [{ peer: 'etcd, key absent', durability: DURABLE, run }];
+function inWaves(
+  { pid, address }: Pick<Etcd, 'pid' | 'address'>,
+  path: string,
+  { point: { clients, events }, template }: Waves,
+): Turns {
+  const load = { address, headers: grpcHeaders(path), clients, request: () => template.next() };
+  const counted = { pids: [pid], eventsPerCall: events };
+  return { run: (seconds) => measuredRun(counted, () => waves({ ...load, seconds })) };
+}
+
+async function cairnWaves(
+  { arena, events }: Preparation,
+  node: CairnNode,
+  { point, isConditional }: { readonly point: Point } & Condition,
+): Promise<Turns> {
+  await filledCairn(node, events);
+  const one = bytesField(1, event('append', Buffer.alloc(0)));
+  const tag = bytesField(2, bytesField(1, 'init'));
+  const unchanged = bytesField(2, bytesField(2, message(varintField(1, events / PER_TRANSACTION), tag)));
+  const parts = [...Array.from({ length: point.events }, () => one), ...(isConditional ? [unchanged] : [])];
+  const template = request(parts, { firstCounter: arena.numbers(), markersPerNumber: 1 });
+  return inWaves(node, TRANSACT, { point, template });
+}
+
+/** Creates the initial events; each transaction is a revision. */
+async function filledCairn(node: CairnNode, events: number): Promise<void> {
+  await fillings.do(node, async ({ pid, address }) => {
+    await createDatabase(node, DATABASE);
+    const subjects = events / EVENTS_PER_SUBJECT;
+    const one = bytesField(1, event('init', bytesField(5, `subject-${COUNTER_MARKER}`)));
+    const numbering = {
+      firstCounter: 0,
+      markersPerNumber: 2,
+      shown: (number: number, place: number) => (place === 0 ? number : number % subjects),
+    };
+    const template = request(
+      Array.from({ length: PER_TRANSACTION }, () => one),
+      numbering,
+    );
+    const calls = { address, path: TRANSACT, request: () => template.next() };
+    await fill({ pids: [pid], eventsPerCall: PER_TRANSACTION }, calls, events / PER_TRANSACTION);
+  });
+}
+
+async function filledUmadb(server: Umadb, events: number): Promise<void> {
+  await fillings.do(server, async ({ pid, address }) => {
+    const subjects = events / EVENTS_PER_SUBJECT;
+    const one = bytesField(1, umadbEvent('init', `subject-${COUNTER_MARKER}`));
+    const shown = (number: number): number => number % subjects;
+    const all = message(...Array.from({ length: PER_TRANSACTION }, () => one));
+    const template = new RequestTemplate(all, { firstCounter: 0, markersPerNumber: 1, shown });
+    const calls = { address, path: UMADB_APPEND, request: () => template.next() };
+    await fill({ pids: [pid], eventsPerCall: PER_TRANSACTION }, calls, events / PER_TRANSACTION);
+  });
+}
+
+function umadbAppends({ events: count }: Point, events: number, { isConditional }: Condition): RequestTemplate {
+  const all = Array.from({ length: count }, () => bytesField(1, umadbEvent('append')));
+  const unchanged = bytesField(2, message(bytesField(1, umadbTag('init')), varintField(2, events)));
+  const body = message(...all, ...(isConditional ? [unchanged] : []));
+  return new RequestTemplate(body, { firstCounter: 0, markersPerNumber: 1 });
+}
+
+function umadbEvent(...tags: readonly string[]): Buffer {
+  return message(bytesField(1, 'bench'), ...tags.map((tag) => bytesField(2, tag)), bytesField(3, 'data-0'));
+}
+
+async function filledPostgres(server: Postgres, events: number): Promise<void> {
+  await fillings.do(server, async () => {
+    const subjects = events / EVENTS_PER_SUBJECT;
+    await loadTable(server, { table: TABLE, stream: 'init', events, subjects, eventBytes: PAYLOAD_BYTES });
+    await psql(server, `CREATE INDEX ${TABLE}_stream ON ${TABLE} (stream, position)`);
+  });
 }
 
 function postgresAppends(
-  { events, postgres }: Filled,
+  { arena, events }: Preparation,
   { clients, events: perTransaction }: Point,
-  { isConditional }: { readonly isConditional: boolean },
+  { isConditional }: Condition,
 ): readonly Contender[] {
   // PostgreSQL's default max_connections is 100.
-  if (postgres === undefined || clients > 100) return [];
+  if (clients > 100) return [];
   const later = `stream = 'init' AND position > ${events}`;
   const condition = isConditional ? ` WHERE NOT EXISTS (SELECT FROM ${TABLE} WHERE ${later})` : '';
   const text = `INSERT INTO ${TABLE} (id, stream, type, data) SELECT 'new-' || nextval('subjects'), 'append', 'bench-append', '\\x646174612d30' FROM generate_series(1, ${perTransaction})${condition};\n`;
   const load = { scripts: [{ text }], clients, eventsPerCall: perTransaction };
-  const run = async (seconds: number): Promise<Sample> => {
-    // Updates the statistics; otherwise the planner would ignore the new events and scan them by primary key.
-    psql(postgres.bin, postgres.server, `ANALYZE ${TABLE}`);
-    return measuredPgbench(postgres.bin, postgres.server, { ...load, seconds });
-  };
-  return [{ peer: 'postgresql, pgbench', durability: 'fsync on, synchronous_commit on', run }];
+  return arena.postgreses.map((peer) =>
+    contenderOf(peer, async (server) => {
+      await filledPostgres(server, events);
+      const run = async (seconds: number): Promise<Sample> => {
+        // Updates the statistics; otherwise the planner would ignore the new events and scan them by primary key.
+        await psql(server, `ANALYZE ${TABLE}`);
+        return measuredPgbench(server, { ...load, seconds });
+      };
+      return { run };
+    }),
+  );
 }
 
 /** Measures appends while other clients read. */
-function withReaders(filled: Filled, point: Point): Workload {
-  const { node, events } = filled;
-  const append = inWaves(filled, point, { isConditional: true });
-  const queries = subjectQueries(DATABASE, (number) => number % (events / EVENTS_PER_SUBJECT));
-  const readers = { address: node.address, headers: grpcHeaders(QUERY_EVENTS), clients: READERS };
-  const run = async (seconds: number): Promise<Sample> => {
-    const reads = closedLoop({ ...readers, seconds, request: () => queries.next() });
-    const [sample] = await Promise.all([append(seconds), reads]);
-    return sample;
+function withReaders(run: Preparation, point: Point): Workload {
+  const turns = async (node: CairnNode): Promise<Turns> => {
+    const append = await cairnWaves(run, node, { point, isConditional: true });
+    const { address, request: next } = subjectReads(node, run.events);
+    const readers = { address, headers: grpcHeaders(QUERY_EVENTS), clients: READERS, request: next };
+    return {
+      run: async (seconds) => {
+        const [sample] = await Promise.all([append.run(seconds), closedLoop({ ...readers, seconds })]);
+        return sample;
+      },
+    };
   };
   return {
     name: `uma-append-with-readers-${point.clients}`,
@@ -204,23 +209,46 @@ function withReaders(filled: Filled, point: Point): Workload {
     unit: 'events',
     clients: point.clients,
     eventBytes: PAYLOAD_BYTES,
-    contenders: [{ peer: 'cairn', durability: DURABLE, run }],
+    contenders: [contenderOf(run.arena.node, turns)],
   };
 }
 
-function reading({ node, events }: Filled, clients: number): Workload {
-  const queries = subjectQueries(DATABASE, (number) => number % (events / EVENTS_PER_SUBJECT));
-  const load = { address: node.address, headers: grpcHeaders(QUERY_EVENTS), clients, request: () => queries.next() };
-  const counted = { pids: [node.pid], eventsPerCall: EVENTS_PER_SUBJECT };
-  const run = (seconds: number): Promise<Sample> => measured(counted, { ...load, seconds });
+function reading({ arena, events }: Preparation, clients: number): Workload {
+  const counted = (pid: number): Parameters<typeof closedTurns>[0] => ({
+    pids: [pid],
+    eventsPerCall: EVENTS_PER_SUBJECT,
+  });
+  const tag = bytesField(1, umadbTag(`subject-${COUNTER_MARKER}`));
+  const shown = (number: number): number => number % (events / EVENTS_PER_SUBJECT);
   return {
     name: `uma-read-cond-${clients}`,
     what: `The ten events of one tag (a subject here) among ${events}.`,
     unit: 'events',
     clients,
     eventBytes: PAYLOAD_BYTES,
-    contenders: [{ peer: 'cairn', durability: 'reads', run }],
+    contenders: [
+      contenderOf(arena.node, async (node) => {
+        await filledCairn(node, events);
+        return closedTurns(counted(node.pid), { ...subjectReads(node, events), path: QUERY_EVENTS, clients });
+      }),
+      ...arena.umadbs.map((peer) =>
+        contenderOf(peer, async (server) => {
+          await filledUmadb(server, events);
+          const template = new RequestTemplate(tag, { firstCounter: 0, markersPerNumber: 1, shown });
+          const calls = { address: server.address, path: UMADB_READ, clients, request: () => template.next() };
+          return closedTurns(counted(server.pid), calls);
+        }),
+      ),
+    ],
   };
+}
+
+function subjectReads(
+  { address }: CairnNode,
+  events: number,
+): Pick<Parameters<typeof closedTurns>[1], 'address' | 'request'> {
+  const queries = subjectQueries(DATABASE, (number) => number % (events / EVENTS_PER_SUBJECT));
+  return { address, request: () => queries.next() };
 }
 
 function event(stream: string, further: Buffer): Buffer {

@@ -9,8 +9,8 @@
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { toolCache } from '../support/tool-cache.ts';
 
 const VARIABLE = 'KUBE_BIN';
 const PROGRAMS = [
@@ -48,9 +48,7 @@ function missingIn(dir: string): readonly string[] {
 }
 
 function cacheDir(): string {
-  const { XDG_CACHE_HOME: cache } = process.env;
-  const root = cache === undefined || cache === '' ? join(homedir(), '.cache') : cache;
-  return join(root, 'cairn', `kube-${sourcesKey()}`);
+  return join(toolCache(), `kube-${sourcesKey()}`);
 }
 
 /** The first digits of a sum over build.sh and the sources of the boxes, which hold the sums of every module. */
