@@ -15,6 +15,7 @@ export interface Umadb {
 
 export const UMADB_APPEND = '/umadb.v1.DCB/Append';
 export const UMADB_READ = '/umadb.v1.DCB/Read';
+export const UMADB_SUBSCRIBE = '/umadb.v1.DCB/Subscribe';
 
 const TYPE = 'com.example.order.placed';
 const STREAM = 'orders';
@@ -58,14 +59,10 @@ export function umadbAppends(shape: UmadbAppendShape, firstCounter: number): Req
   });
 }
 
-/** Reads the events of one subject, each request those of another one; a subscription goes on with new ones. */
-export function umadbSubjects(
-  subjectOf: (number: number) => number,
-  { subscribes }: { readonly subscribes: boolean } = { subscribes: false },
-): RequestTemplate {
-  const follow = subscribes ? [varintField(5, 1)] : [];
-  const read = message(bytesField(1, umadbTag(`subject-${COUNTER_MARKER}`)), ...follow);
-  return new RequestTemplate(read, { firstCounter: 0, markersPerNumber: 1, shown: subjectOf });
+/** Reads the events of one subject or subscribes to them, each request those of another one. */
+export function umadbSubjects(subjectOf: (number: number) => number): RequestTemplate {
+  const query = bytesField(1, umadbTag(`subject-${COUNTER_MARKER}`));
+  return new RequestTemplate(query, { firstCounter: 0, markersPerNumber: 1, shown: subjectOf });
 }
 
 /** Reads the events from a position on, at most `limit` of them; 0 means all. */

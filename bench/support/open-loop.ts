@@ -20,6 +20,8 @@ export interface OpenLoadResult extends LoadResult {
 }
 
 const TICK_MS = 1;
+/** With more unanswered calls the next ones wait, because servers end connections with too many. */
+const UNANSWERED_MAX = 1000;
 
 export async function openLoop(load: OpenLoad): Promise<OpenLoadResult> {
   const connections = await Http2Connection.pool(load.address, load.clients);
@@ -43,7 +45,7 @@ export async function openLoop(load: OpenLoad): Promise<OpenLoadResult> {
   const dueOf = (index: number): number => start + (index * 1000) / load.rate;
   for (let i = 0; i < calls; i++) {
     const due = dueOf(i);
-    while (performance.now() < due) await delay(TICK_MS);
+    while (performance.now() < due || sent - latencies.count >= UNANSWERED_MAX) await delay(TICK_MS);
     call(due);
   }
   await ended;

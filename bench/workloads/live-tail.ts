@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Arena, contenderOf } from '../arena.ts';
 import { appendRequests, type CairnNode, createDatabase, SUBSCRIBE_EVENTS, TRANSACT } from '../peers/cairn.ts';
 import type { CairnCluster } from '../peers/cairn-cluster.ts';
-import { UMADB_APPEND, UMADB_READ, type Umadb, umadbAppends, umadbSubjects } from '../peers/umadb.ts';
+import { UMADB_APPEND, UMADB_SUBSCRIBE, type Umadb, umadbAppends, umadbSubjects } from '../peers/umadb.ts';
 import { grpcHeaders, grpcMessage, Http2Connection } from '../support/http2-connection.ts';
 import { Latencies } from '../support/latencies.ts';
 import { measuredRun } from '../support/measured.ts';
@@ -69,13 +69,13 @@ function onUmadb(arena: Arena, { pid, address }: Umadb, tail: Tail): Turns {
   const before = arena.numbers();
   const shape = { events: 1, eventBytes: EVENT_BYTES, conditional: false };
   const subjectOf = (number: number): number => before + (number % SUBSCRIBERS);
-  const subscriptions = umadbSubjects((number) => before + number, { subscribes: true });
+  const subscriptions = umadbSubjects((number) => before + number);
   return new Deliveries(tail, {
     pids: [pid],
     address,
     append: grpcHeaders(UMADB_APPEND),
     template: umadbAppends({ ...shape, subjectOf }, 0),
-    subscribe: grpcHeaders(UMADB_READ),
+    subscribe: grpcHeaders(UMADB_SUBSCRIBE),
     subscribers: [address],
     subscription: () => subscriptions.next(),
   });

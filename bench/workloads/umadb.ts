@@ -11,7 +11,7 @@ import { type CairnNode, createDatabase, QUERY_EVENTS, subjectQueries, TRANSACT 
 import { ETCD_TXN, type Etcd, etcdConditionalPuts } from '../peers/etcd.ts';
 import { measuredPgbench, type Postgres, psql } from '../peers/postgres.ts';
 import { loadTable } from '../peers/postgres-events.ts';
-import { UMADB_APPEND, UMADB_READ, type Umadb, umadbTag } from '../peers/umadb.ts';
+import { UMADB_APPEND, UMADB_READ, type Umadb, umadbSubjects, umadbTag } from '../peers/umadb.ts';
 import { closedLoop } from '../support/closed-loop.ts';
 import { grpcHeaders } from '../support/http2-connection.ts';
 import { closedTurns, fill, measuredRun } from '../support/measured.ts';
@@ -218,8 +218,6 @@ function reading({ arena, events }: Preparation, clients: number): Workload {
     pids: [pid],
     eventsPerCall: EVENTS_PER_SUBJECT,
   });
-  const tag = bytesField(1, umadbTag(`subject-${COUNTER_MARKER}`));
-  const shown = (number: number): number => number % (events / EVENTS_PER_SUBJECT);
   return {
     name: `uma-read-cond-${clients}`,
     what: `The ten events of one tag (a subject here) among ${events}.`,
@@ -234,7 +232,7 @@ function reading({ arena, events }: Preparation, clients: number): Workload {
       ...arena.umadbs.map((peer) =>
         contenderOf(peer, async (server) => {
           await filledUmadb(server, events);
-          const template = new RequestTemplate(tag, { firstCounter: 0, markersPerNumber: 1, shown });
+          const template = umadbSubjects((number) => number % (events / EVENTS_PER_SUBJECT));
           const calls = { address: server.address, path: UMADB_READ, clients, request: () => template.next() };
           return closedTurns(counted(server.pid), calls);
         }),
