@@ -40,7 +40,8 @@ interface Ready {
 }
 
 const ROOT = resolve(import.meta.dirname, '../..');
-const READY_WITHIN_MS = 120_000;
+/** A start may index millions of events again. */
+const READY_WITHIN_MS = 600_000;
 const SERVICE = '/cairn.v1.EventStore/';
 
 export const TRANSACT: string = `${SERVICE}Transact`;
