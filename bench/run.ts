@@ -46,7 +46,7 @@ const print = (text: string): void => void process.stdout.write(`${text}\n`);
 
 await using arena = new Arena();
 print(heading());
-/** What is measured in each row, and what the contenders remark; printed after the table. */
+/** Descriptions of the rows and remarks of the contenders, printed after the table. */
 const explanations: string[] = [];
 for (const { name, prepare } of catalogue()) {
   if (!chosen.has(name)) continue;

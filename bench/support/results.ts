@@ -90,12 +90,14 @@ function percentile(samples: readonly Sample[], name: (typeof PERCENTILES)[numbe
   return isKnown ? median(samples.map(({ latencies }) => latencies.percentiles()[name])).toFixed(2) : '';
 }
 
-/** By round, as far as both were measured. */
+/** One ratio per round in which both were measured and the other has done anything. */
 function ratios(first: Series, other: Series): readonly number[] {
   const rounds = Math.min(first.samples.length, other.samples.length);
   const rates = (series: Series): readonly number[] => series.samples.slice(0, rounds).map(rate);
   const others = rates(other);
-  return rates(first).map((own, round) => own / (others[round] ?? Number.NaN));
+  return rates(first)
+    .map((own, round) => own / (others[round] ?? Number.NaN))
+    .filter(Number.isFinite);
 }
 
 function rate(sample: Sample): number {

@@ -25,7 +25,7 @@ export function launch(
   return child;
 }
 
-/** Whether a server with files in or below the directory is running. */
+/** Returns whether a server with files in or below the directory is running. */
 export function isServing(directory: string): boolean {
   return serversIn(directory).length > 0;
 }

@@ -1,5 +1,5 @@
 /**
- * How fast a node that was down catches up, and how much that slows down concurrent writes.
+ * Measures how fast a node that was down catches up, and how much that slows down concurrent writes.
  *
  * Three nodes run in separate processes. A follower is stopped, events are written, and it is started again; it lacks
  * more entries than the logs of the other nodes still have. Closed-loop writers send transactions of one event to the

@@ -16,7 +16,7 @@ const STARTS = 5;
 const WRITERS = 64;
 const EVENT_BYTES = 256;
 const WRITE_SECONDS = 2;
-/** Lost end of a history: more than what was written last, and less than what is written between two checkpoints. */
+/** Lost end of a history: less than is written between two checkpoints, and more than a batch. */
 const LOST_BYTES = 32 * 1024;
 
 /** Stops the node with the events. */

@@ -1,5 +1,5 @@
 /**
- * How soon subscribers receive an event: an open loop of transactions of one event, and subscriptions of everything or
+ * Measures how soon subscribers receive an event: an open loop of transactions of one event, and subscriptions of everything or
  * of one subject each. Latencies count from the time when a transaction was due to the arrival at each subscriber.
  */
 import { setTimeout as delay } from 'node:timers/promises';
