@@ -138,7 +138,7 @@ class Deliveries implements Turns {
         for (let left = REST_LOOKS; left > 0 && delivered.count < wanted; left--) await delay(REST_LOOK_MS);
         const missing = Math.max(0, wanted - delivered.count);
         return {
-          calls: wanted,
+          calls: wanted + failed,
           failed: failed + missing,
           seconds: (performance.now() - began) / 1000,
           latencies: delivered,
