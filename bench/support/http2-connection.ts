@@ -73,6 +73,8 @@ export class Http2Connection {
   #out: Buffer[] = [];
   #flushing = false;
   #failed: Error | undefined;
+  /** Resolves with the first settings of the server, or when the connection fails. */
+  readonly #settled = Promise.withResolvers<undefined>();
 
   private constructor(socket: Socket) {
     this.#socket = socket;
@@ -101,10 +103,15 @@ export class Http2Connection {
     return connection;
   }
 
-  /** Connections for this number of callers, like those of a client pool. */
-  static pool(address: { readonly host: string; readonly port: number }, callers: number): Promise<Http2Connection[]> {
+  /** Connections for this number of callers, like those of a client pool, once the server has sent its settings. */
+  static async pool(
+    address: { readonly host: string; readonly port: number },
+    callers: number,
+  ): Promise<readonly Http2Connection[]> {
     const count = Math.ceil(callers / CALLERS_PER_CONNECTION);
-    return Promise.all(Array.from({ length: count }, () => Http2Connection.open(address)));
+    const connections = await Promise.all(Array.from({ length: count }, () => Http2Connection.open(address)));
+    await Promise.all(connections.map((connection) => connection.#settled.promise));
+    return connections;
   }
 
   /** True while it accepts calls. */
@@ -123,10 +130,15 @@ export class Http2Connection {
   }
 
   /**
-   * Maximum number of concurrent calls on the server, which the caller must respect; 0 until the server has sent it.
+   * Maximum number of concurrent calls on the server, which the caller must respect; 0 unless the server has sent one.
    */
   get streamsMax(): number {
     return this.#streamsMax;
+  }
+
+  /** Returns whether the server allows another call, and fewer than `most` are unanswered. */
+  hasRoom(most: number): boolean {
+    return this.#calls.size < Math.min(most, this.#streamsMax || most);
   }
 
   /** True when the connection has failed. */
@@ -261,12 +273,14 @@ export class Http2Connection {
       this.#initialWindow = window;
     }
     this.#send(frameOf({ type: SETTINGS, flags: ACK, stream: 0, payload: Buffer.alloc(0) }));
+    this.#settled.resolve(undefined);
     for (const [id, call] of this.#calls) this.#sendBody(id, call);
   }
 
   /** Accepts no more calls, and ends calls from this stream on. */
   #fail(error: Error, { fromStream }: { readonly fromStream: number } = { fromStream: 0 }): void {
     this.#failed ??= error;
+    this.#settled.resolve(undefined);
     for (const stream of Array.from(this.#calls.keys())) if (stream >= fromStream) this.#end(stream, false);
   }
 }

@@ -1,6 +1,6 @@
 /**
  * Open-loop load over gRPC: calls are due at even intervals, independent of earlier calls, and latencies count from the
- * time when a call was due. They therefore include the delay by a stall.
+ * time when a call was due. They therefore include the delay by a stall. Calls take the connections in turn.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Load, LoadResult } from './closed-loop.ts';
@@ -20,8 +20,8 @@ export interface OpenLoadResult extends LoadResult {
 }
 
 const TICK_MS = 1;
-/** With more unanswered calls the next ones wait, because servers end connections with too many. */
-const UNANSWERED_MAX = 1000;
+/** With as many unanswered calls on a connection, or as many as the server allows, the next ones wait. */
+const UNANSWERED_MAX = 500;
 
 export async function openLoop(load: OpenLoad): Promise<OpenLoadResult> {
   const connections = await Http2Connection.pool(load.address, load.clients);
@@ -45,7 +45,8 @@ export async function openLoop(load: OpenLoad): Promise<OpenLoadResult> {
   const dueOf = (index: number): number => start + (index * 1000) / load.rate;
   for (let i = 0; i < calls; i++) {
     const due = dueOf(i);
-    while (performance.now() < due || sent - latencies.count >= UNANSWERED_MAX) await delay(TICK_MS);
+    const next = connections[sent % connections.length];
+    while (performance.now() < due || next?.hasRoom(UNANSWERED_MAX) === false) await delay(TICK_MS);
     call(due);
   }
   await ended;

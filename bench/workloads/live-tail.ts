@@ -1,6 +1,7 @@
 /**
- * Measures how soon subscribers receive an event: an open loop of transactions of one event, and subscriptions of everything or
- * of one subject each. Latencies count from the time when a transaction was due to the arrival at each subscriber.
+ * Measures how soon subscribers receive an event: an open loop of transactions of one event, and subscriptions of
+ * everything or of one subject each. Latencies count from the time when a transaction was due to its arrival at each
+ * subscriber.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Arena, contenderOf } from '../arena.ts';
@@ -69,7 +70,7 @@ function onUmadb(arena: Arena, { pid, address }: Umadb, tail: Tail): Turns {
   const before = arena.numbers();
   const shape = { events: 1, eventBytes: EVENT_BYTES, conditional: false };
   const subjectOf = (number: number): number => before + (number % SUBSCRIBERS);
-  const subscriptions = umadbSubjects((number) => before + number);
+  const subscriptions = umadbSubjects(subjectOf);
   return new Deliveries(tail, {
     pids: [pid],
     address,

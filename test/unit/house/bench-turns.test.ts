@@ -1,4 +1,4 @@
-// Goal: a contender that hangs or fails neither ends the run nor goes on using the machine, and its row says so.
+// Goal: the run continues when a contender hangs or fails; its servers are killed, and its row gives the reason.
 // Method: real processes as servers, with a limit that passes at once; contenders without any load.
 import { once } from 'node:events';
 import { expect, it } from 'vitest';
