@@ -52,7 +52,6 @@ export const SUBSCRIBE_EVENTS: string = `${SERVICE}SubscribeEvents`;
 export const FETCH_LATEST: string = `${SERVICE}FetchLatestDatabase`;
 export const FETCH_TRANSACTION: string = `${SERVICE}FetchTransaction`;
 export const CREATE_DATABASE: string = `${SERVICE}CreateDatabase`;
-const DELETE_DATABASE = `${SERVICE}DeleteDatabase`;
 
 export interface Build {
   /** Checkout with a compiled server. */
@@ -113,10 +112,6 @@ export async function startCairn(
 
 export async function createDatabase(node: CairnNode, name: string): Promise<void> {
   if (!(await callByName(node, CREATE_DATABASE, name))) throw new Error(`database ${name} could not be created`);
-}
-
-export async function deleteDatabase(node: CairnNode, name: string): Promise<void> {
-  if (!(await callByName(node, DELETE_DATABASE, name))) throw new Error(`database ${name} could not be deleted`);
 }
 
 /** Calls a method with a database name; returns whether the call succeeded. */

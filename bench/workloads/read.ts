@@ -75,7 +75,7 @@ export async function loadEvents(node: CairnNode, events: number): Promise<Sampl
 }
 
 /** Shape of the same events for the peers. */
-export function shapeOf(events: number): EventsShape {
+function shapeOf(events: number): EventsShape {
   return { events, subjects: events / EVENTS_PER_SUBJECT, eventBytes: EVENT_BYTES };
 }
 

@@ -22,7 +22,7 @@ export function countingText(options: { readonly hasBatch: boolean }): string {
 }
 
 /** A memory whose allocator restarts after each call; the state is at 64, the result at 16. */
-export const CORE: string = `
+const CORE: string = `
   (memory (export "memory") 64)
   ${allocatorText(4096)}
   (func (export "post") (param i32) (global.set $top (i32.const 4096)))
