@@ -28,7 +28,7 @@ export interface Peer<Server> {
   /** Name and version. */
   readonly name: string;
   readonly directory: string;
-  server(): Promise<Server>;
+  readonly server: () => Promise<Server>;
 }
 
 /** A contender on the server of a peer; `how` tells it from others on the same server. */

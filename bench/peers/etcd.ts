@@ -113,7 +113,7 @@ export function etcdConditionalPuts(puts: number, valueBytes: number, firstCount
 /** Keys of the form `{prefix}{subject}/{number}`, so that the keys of a subject are one range. */
 export interface SpreadKeys {
   readonly prefix: string;
-  subjectOf(number: number): number;
+  readonly subjectOf: (number: number) => number;
 }
 
 /** Transactions that put `puts` values of `valueBytes` under such keys. */

@@ -89,7 +89,7 @@ interface Server {
   readonly template: { next(): Buffer };
   readonly subscribe: Buffer;
   readonly subscribers: readonly CairnNode['address'][];
-  subscription(subscriber: number): Buffer;
+  readonly subscription: (subscriber: number) => Buffer;
 }
 
 function cairnServer(leader: CairnNode, nodes: readonly CairnNode[], { name, selects }: Tail): Omit<Server, 'pids'> {

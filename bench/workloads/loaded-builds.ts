@@ -1,7 +1,6 @@
 /** Compares builds on databases with many events: the cost of reads, and the memory after loading and reading. */
 import { cpSync, readFileSync, rmSync } from 'node:fs';
 import { loadavg } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Arena } from '../arena.ts';
 import { type Build, SCAN_LOG, SCAN_LOG_BATCHES, startCairn } from '../peers/cairn.ts';

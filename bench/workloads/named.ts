@@ -26,12 +26,12 @@ export interface Measurement {
   /** Directory of its servers, which are killed when it takes too long. */
   readonly directory: string;
   readonly what: string;
-  figures(plan: Plan): Promise<readonly Figure[]>;
+  readonly figures: (plan: Plan) => Promise<readonly Figure[]>;
 }
 
 export interface Named {
   readonly name: string;
   /** Suites with this workload; the first one defines it. */
   readonly suites: readonly Suite[];
-  prepare(preparation: Preparation): readonly (Workload | Measurement)[];
+  readonly prepare: (preparation: Preparation) => readonly (Workload | Measurement)[];
 }

@@ -6,7 +6,7 @@
  * PostgreSQL runs without lock step, because pgbench has no waves. etcd has no conditions on many events, so its
  * condition is that a key does not exist.
  */
-import { type Arena, contenderOf, OncePerServer } from '../arena.ts';
+import { contenderOf, OncePerServer } from '../arena.ts';
 import { type CairnNode, createDatabase, QUERY_EVENTS, subjectQueries, TRANSACT } from '../peers/cairn.ts';
 import { ETCD_TXN, type Etcd, etcdConditionalPuts } from '../peers/etcd.ts';
 import { measuredPgbench, type Postgres, psql } from '../peers/postgres.ts';
