@@ -1,7 +1,8 @@
 /**
- * The log on its caller's own thread, for tests and simulation: the same contract as `LogThread`, and no message ever
- * crosses a thread. It writes when its scheduler says so, so a test decides what is flushed together.
+ * The log on its caller's own thread, which waits for each sync. Everything that the caller appends before its scheduler
+ * runs the flush becomes durable together.
  */
+import { assert } from '#base';
 import { GroupCommit } from './group-commit.ts';
 import type { EncodedRecords } from './log-records.ts';
 import type { BatchId, LogWriter, PersistedFacts, RecoveredLog } from './log-writer.ts';
@@ -20,6 +21,7 @@ export class DirectLog implements LogWriter {
   readonly #schedule: (flush: () => void) => void;
   #scheduled = false;
   #failure: Error | undefined;
+  #isClosing = false;
   #onPersisted: ((through: BatchId, facts: PersistedFacts) => void) | undefined;
   #onFatal: ((failure: Error) => void) | undefined;
 
@@ -42,6 +44,7 @@ export class DirectLog implements LogWriter {
 
   append(records: EncodedRecords): BatchId {
     if (this.#failure !== undefined) throw this.#failure;
+    assert(!this.#isClosing, 'Nothing is appended to a log that is closing');
     if (!this.#scheduled) {
       this.#scheduled = true;
       this.#schedule(() => this.#flush());
@@ -59,8 +62,10 @@ export class DirectLog implements LogWriter {
   }
 
   async close(): Promise<void> {
+    this.#isClosing = true;
     this.#flush();
     await this.#wal.close();
+    if (this.#failure !== undefined) throw this.#failure;
   }
 
   #flush(): void {

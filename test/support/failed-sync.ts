@@ -13,6 +13,8 @@ export interface FailedSync {
   readonly error: string;
   /** Number of the first failing call of each thread; all later ones fail too. */
   readonly when: number;
+  /** By default the node has no peer port, so that its core writes the log. */
+  readonly settings?: readonly string[];
 }
 
 /** Command prefix that makes call number `when` of each thread fail, and every later one. */
@@ -22,15 +24,16 @@ function failing(call: string, error: string, when: number): readonly string[] {
 }
 
 /** Runs the test and returns the log lines about the node's end. */
-export async function endByFailedSync({ call, error, when }: FailedSync): Promise<readonly string[]> {
+export async function endByFailedSync({ call, error, when, settings = [] }: FailedSync): Promise<readonly string[]> {
   const dir = testDir();
-  const first = await startOwnNode(dir, SMALL_STORE);
+  const small = [...SMALL_STORE, ...settings];
+  const first = await startOwnNode(dir, small);
   using client = new StoreClient(first.grpc);
   const proof = await proofOf(client);
   first.kill('SIGTERM');
   expect(await first.ended).toBe(0);
 
-  const node = await startOwnNode(dir, SMALL_STORE, { under: failing(call, error, when) });
+  const node = await startOwnNode(dir, small, { under: failing(call, error, when) });
   const writers = new Writers({ address: node.grpc, database: 'sync' }, proof.ledger);
   writers.start(8);
   expect(await node.ended).toBe(70);
@@ -41,7 +44,7 @@ export async function endByFailedSync({ call, error, when }: FailedSync): Promis
     .split('\n')
     .filter((line) => line.includes('"fatal"'));
   expect(writers.refused).toEqual([]);
-  const next = await startOwnNode(dir, SMALL_STORE);
+  const next = await startOwnNode(dir, small);
   await proof.check(next.grpc);
   const { acknowledged, unknownButStored, unknownAndAbsent } = proof.summary();
   expect(acknowledged).toBeGreaterThan(0);

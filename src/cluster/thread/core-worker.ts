@@ -9,7 +9,15 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type MessagePort, parentPort } from 'node:worker_threads';
 import { type Address, assert, type ErrorLog, formatAddress } from '#base';
 import type { KvStore } from '#kv';
-import { diskUsedPercent, type LevelStore, LogThread, openLevelStore } from '#storage';
+import {
+  DirectLog,
+  diskUsedPercent,
+  type LevelStore,
+  LogThread,
+  type LogWriter,
+  openLevelStore,
+  type RecoveredLog,
+} from '#storage';
 import type { Administered } from '../admin/administered.ts';
 import type { AdminReply, AskAdmin } from '../admin/administration.ts';
 import type { CorePorts } from '../core/core-ports.ts';
@@ -73,7 +81,7 @@ interface OpenCore extends Pick<Handlers, 'administer' | 'leave' | 'drain'> {
 export function runCore(parts: CoreParts): void {
   const port = parentPort;
   assert(port !== null, 'The core is started as a thread');
-  const log = LogThread.start();
+  let logThread: LogThread | undefined;
   let peerPort: PeerPort | undefined;
   let core: OpenCore | undefined;
   const open = (): OpenCore => {
@@ -82,12 +90,13 @@ export function runCore(parts: CoreParts): void {
   };
   const handlers: Handlers = {
     bind: async (options) => {
+      logThread = LogThread.start();
       peerPort = await parts.openPort(options, loggerAt(port));
       return peerPort.port;
     },
     join: (order) => join(port, order, parts, peerPort),
     open: async (order) => {
-      core = await openCore(port, order, { ...parts, log, peerPort });
+      core = await openCore(port, order, { ...parts, logThread, peerPort });
       return core.opened;
     },
     administer: (order) => open().administer(order),
@@ -142,15 +151,14 @@ async function addressesOf({ host, port }: Address): Promise<readonly DialledAdd
 async function openCore(
   port: MessagePort,
   order: CoreOrder,
-  parts: CoreParts & { readonly log: LogThread; readonly peerPort: PeerPort | undefined },
+  parts: CoreParts & { readonly logThread: LogThread | undefined; readonly peerPort: PeerPort | undefined },
 ): Promise<OpenCore> {
   const store = await openLevelStore(order.storeDirectory, order.store);
-  const wal = { identity: walIdentity(order.identity), segmentBytes: order.walSegmentBytes };
-  const recovered = await parts.log.open(order.logDirectory, wal);
+  const { log, recovered } = await openLog(parts.logThread, order);
   const counter = new CoreCounter();
   const links = new PeerMeasureGatherer();
   const reach = await reachOthers(port, { ...parts, store, links }, order);
-  const core = await CoreRuntime.open(portsOf(order, { store, log: parts.log, reach, counter, links }), recovered);
+  const core = await CoreRuntime.open(portsOf(order, { store, log, reach, counter, links }), recovered);
   showEnds(core, port);
   showWhetherAlone(core, new Int32Array(order.alone));
   if (reach !== undefined) keep(port, beginReach(reach, core));
@@ -187,16 +195,29 @@ async function openCore(
       clearInterval(ticking);
       await reach?.close();
       telemeter.close();
-      await parts.log.close();
+      await log.close();
       await store.close();
       return undefined;
     },
   };
 }
 
+/**
+ * With a peer port, the log has its own thread, because heartbeats must not wait for the disk. Otherwise it is written
+ * by this thread: two messages between threads, and a wake-up of each, are a tenth of a lone writer's time.
+ */
+async function openLog(
+  thread: LogThread | undefined,
+  { logDirectory, identity, walSegmentBytes }: CoreOrder,
+): Promise<{ readonly log: LogWriter; readonly recovered: RecoveredLog }> {
+  const options = { identity: walIdentity(identity), segmentBytes: walSegmentBytes };
+  if (thread === undefined) return DirectLog.open(logDirectory, options);
+  return { log: thread, recovered: await thread.open(logDirectory, options) };
+}
+
 interface Opening {
   readonly store: LevelStore;
-  readonly log: LogThread;
+  readonly log: LogWriter;
   readonly reach: Reach | undefined;
   readonly counter: CoreCounter;
   readonly links: PeerMeasureGatherer;

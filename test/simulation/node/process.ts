@@ -15,7 +15,7 @@ import { DatabaseReader } from '#database';
 import type { KvReader } from '#kv';
 import type { Membership } from '#raft';
 import { createService, type ServiceLimits, type Timers } from '#service';
-import { DiskGuard, type DiskThresholds, type WalIdentity } from '#storage';
+import { DiskGuard, type DiskThresholds, type LogWriter, type WalIdentity } from '#storage';
 import { CoreCounter } from '../../../src/cluster/core/observer.ts';
 import { databaseMachines } from '../../../src/cluster/database-machines.ts';
 import { watchDisk } from '../../../src/cluster/front/disk-watch.ts';
@@ -211,7 +211,7 @@ export class NodeProcess {
       identity: this.#seat === undefined ? IDENTITY : walIdentity(identity),
       segmentBytes: walSegmentBytes,
       disk,
-      thread: this.log,
+      thread: this.#seat === undefined ? this.core : this.log,
       user: this.core,
       latencyUs: this.#latencyUs,
     });
@@ -242,7 +242,7 @@ export class NodeProcess {
     return { core, node, service, relay: this.#relayFor(service) };
   }
 
-  #corePorts(log: SimLog, observer: CoreCounter): CorePorts {
+  #corePorts(log: LogWriter, observer: CoreCounter): CorePorts {
     const { store, clock, random, settings } = this.#parts;
     const kv = store.openIn(this.core);
     const bytes = random.split('core');

@@ -1,9 +1,11 @@
 // The log of a simulated node: the real one (src/storage) on a simulated thread and disk. As in log-worker.ts, buffers
 // are transferred; a batch contains the records that have arrived when the disk is free, later records wait for the
-// next batch, and each batch has its own completion.
+// next batch, and each batch has its own completion. On the thread of its user it is the `DirectLog` of the product,
+// except that its user works while the disk does.
 import { assert } from '#base';
 import {
   type BatchId,
+  DirectLog,
   type EncodedRecords,
   type LogWriter,
   type PersistedFacts,
@@ -57,14 +59,10 @@ export class SimLog implements LogWriter {
   }
 
   /** Throws when the log cannot be opened. */
-  static open(parts: SimLogParts): { readonly log: SimLog; readonly recovered: RecoveredLog } {
+  static open(parts: SimLogParts): { readonly log: LogWriter; readonly recovered: RecoveredLog } {
+    if (parts.thread === parts.user) return openDirect(parts);
     const { wal, recovered } = Wal.open(parts.directory, parts);
-    const { hasLied, held } = parts.disk;
-    for (const [group, { hardState, entries }] of hasLied ? [] : recovered.groups) {
-      const [last, known] = [entries.at(-1), held.group(group)];
-      const isThere = known?.term === hardState.term && (last === undefined || known.holds(last));
-      assert(isThere, 'W10: what a log reports when it is opened is on its disk', group);
-    }
+    expectDurable(recovered, parts.disk);
     return { log: new SimLog(wal, parts), recovered };
   }
 
@@ -131,5 +129,30 @@ export class SimLog implements LogWriter {
     }
     this.#isBusy = false;
     this.#work();
+  }
+}
+
+function openDirect(parts: SimLogParts): ReturnType<typeof SimLog.open> {
+  const { directory, disk, thread } = parts;
+  const opened = DirectLog.open(directory, parts, {
+    schedule: (flush) => {
+      const write = (): void => {
+        if (disk.isStalled) thread.after(STALL_LOOK_US, 'log stalls', write);
+        else flush();
+      };
+      thread.after(disk.drawSyncUs(), 'log flush', write);
+    },
+    monotonicMs: () => thread.nowUs / 1000,
+  });
+  expectDurable(opened.recovered, disk);
+  return opened;
+}
+
+/** Fails if the log reports what is not on its disk. */
+function expectDurable({ groups }: RecoveredLog, { hasLied, held }: SimDisk): void {
+  for (const [group, { hardState, entries }] of hasLied ? [] : groups) {
+    const [last, known] = [entries.at(-1), held.group(group)];
+    const isThere = known?.term === hardState.term && (last === undefined || known.holds(last));
+    assert(isThere, 'W10: what a log reports when it is opened is on its disk', group);
   }
 }

@@ -53,11 +53,21 @@ it('the log on the thread of its caller reports a failure once, and nothing as p
   expect(failures).toHaveLength(2);
 });
 
+it('the log on the thread of its caller reports what could not be written before it closed', async () => {
+  const { disk, log } = openDirect();
+  log.append(vote());
+  disk.onStep = (step): void => {
+    if (step.kind === 'write') throw fileError('EIO', step.path);
+  };
+  await expect(log.close()).rejects.toThrow('EIO');
+});
+
 it('the log on the thread of its caller writes queued batches before it closes', async () => {
   const { disk, log } = openDirect();
   log.append(vote());
   log.append(entry(1));
   await log.close();
+  expect(() => log.append(entry(2))).toThrow('closing');
   const { recovered } = DirectLog.open('wal', { ...OPTIONS, disk });
   expect(recovered.groups.get(GROUP)?.entries).toHaveLength(1);
 });

@@ -1,5 +1,6 @@
-// Goal: a node with its three threads behaves like the core in one thread: other nodes reach it, it rejects another
+// Goal: a node with its two or three threads behaves like the core in one thread: other nodes reach it, it rejects another
 // cluster, and it counts its work. Method: a real node on real files.
+import { readdirSync, readFileSync } from 'node:fs';
 import { beforeEach, expect, it, onTestFinished } from 'vitest';
 import { parseAddress } from '#base';
 import { type NodeOptions, startNode } from '#cluster';
@@ -30,6 +31,12 @@ async function open(options: Partial<NodeOptions> = {}): ReturnType<typeof start
   return node;
 }
 
+/** Number of threads of this process that write a log. */
+function logThreads(): number {
+  const tasks = readdirSync('/proc/self/task');
+  return tasks.filter((task) => readFileSync(`/proc/self/task/${task}/comm`, 'utf8') === 'log\n').length;
+}
+
 it('a node refuses to start when it cannot listen for peers', async () => {
   await using other = await LinkedNode.open(placeOf(2));
   const opening = open({ links: { host: '127.0.0.1', port: other.links.port, peers: [] } });
@@ -51,6 +58,17 @@ it('a node that nodes of another cluster dial logs it, and rejects requests only
   await node.deleteDatabase('shop');
   await eventually(() => expect(node.health().accepting).toBe(false));
   await expect(node.createDatabase('shop')).rejects.toMatchObject({ details: { reason: 'OtherCluster' } });
+});
+
+it('a node has a thread for its log only when other nodes can reach it', async () => {
+  const before = logThreads();
+  const alone = await open();
+  expect(logThreads()).toBe(before);
+  await alone.drain();
+  const node = await open({ links: { host: '127.0.0.1', port: 0, peers: [] } });
+  expect(logThreads()).toBe(before + 1);
+  const { binding } = await node.createDatabase('shop');
+  await node.transact(binding.group, databaseKit.payload('a'));
 });
 
 it('a node counts its work', async () => {
