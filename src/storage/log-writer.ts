@@ -2,7 +2,7 @@
  * The write-ahead log as its one user sees it: records go in, and later it learns through which batch they are on disk.
  *
  * Two implementations keep this contract: `LogThread` runs the log on a thread of its own, and `DirectLog` runs it on
- * the caller's, for tests and simulation.
+ * the caller's.
  */
 import type { GroupId } from '#base';
 import type { Checkpoint, EncodedRecords, HardState, LeveledEntry } from './log-records.ts';

@@ -2,9 +2,8 @@
  * The write-ahead log of one node, shared by all of its groups.
  *
  * `append` puts records into a batch, writes it in one call and syncs it in another, both synchronous, and returns when
- * they are on disk: it is meant for a thread of its own (log-worker.ts), where the running sync is the window in which
- * the next batch gathers. Everything else (the spare segment, old segments, the age of the guard) waits for `tidy`,
- * which its owner calls after it has told the world about the batch.
+ * they are on disk: the running sync is the window in which the next batch gathers. Everything else (the spare segment,
+ * old segments, the age of the guard) waits for `tidy`, which its owner calls after it has reported the batch.
  *
  * Nobody else may have the directory open: whoever opens the log holds the lock of the store (LevelDB's) first.
  *
