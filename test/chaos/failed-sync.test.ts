@@ -6,10 +6,10 @@ import { lacksTool } from '../support/needed-tools.ts';
 const EIO = { call: 'fdatasync', error: 'EIO', when: 12, says: /could not be written \(EIO/ };
 
 it.skipIf(lacksTool('strace')).each([
-  { ...EIO, log: 'its core' },
+  { ...EIO, log: 'the thread of its core' },
   { ...EIO, log: 'a thread of its own', settings: ['--peer-port=0'] },
 ])(
-  'a node whose log is written by $log, and whose $call fails with $error at call $when, ends with 70 and has lost nothing it answered',
+  'a node that syncs on $log and whose $call fails with $error at call $when ends with 70 and loses no answer',
   { timeout: 120_000 },
   async ({ says, ...failed }) => expect(await endByFailedSync(failed)).toEqual([expect.stringMatching(says)]),
 );

@@ -1,4 +1,4 @@
-/** Starts a node: opens its data directory, starts the core thread (which may start the log thread), returns the front. */
+/** Starts a node: opens its data directory, starts the core thread (which may start the log's), returns the front. */
 import { DatabaseError, type GroupId, type NodeId, type Revision, toRevision } from '#base';
 import { DatabaseReader } from '#database';
 import type { KvReader } from '#kv';

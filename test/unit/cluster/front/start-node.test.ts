@@ -1,4 +1,4 @@
-// Goal: a node with its two or three threads behaves like the core in one thread: other nodes reach it, it rejects another
+// Goal: a node with its threads behaves like the core in one thread: other nodes reach it, it rejects another
 // cluster, and it counts its work. Method: a real node on real files.
 import { readdirSync, readFileSync } from 'node:fs';
 import { beforeEach, expect, it, onTestFinished } from 'vitest';
