@@ -20,9 +20,9 @@ export const TIME_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'recorded-at-the-time-left-out',
-    file: 'src/database/facts.ts',
-    find: '    if (reader.transactionHead(middle).recordedTimeMs <= timeMs) low = middle;',
-    replace: '    if (reader.transactionHead(middle).recordedTimeMs < timeMs) low = middle;',
+    file: 'src/query/lookups.ts',
+    find: '({ recordedTimeMs }) => recordedTimeMs <= timeMs',
+    replace: '({ recordedTimeMs }) => recordedTimeMs < timeMs',
     breaks: 'a database as it was at a time lacks what was recorded at that time',
     run: { nodes: 3, times: true, first: [34] },
   },
