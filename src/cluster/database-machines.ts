@@ -6,19 +6,20 @@ import {
   CatalogExport,
   CatalogImport,
   CatalogMachine,
+  type CheckedRecords,
   compareHistory,
   copyRows,
   DatabaseMachine,
   DatabaseReader,
   type DatabaseSource,
-  decodeStanding,
+  decodePoint,
   differenceBetween,
   encodeCatalogEntry,
-  encodeStanding,
+  encodePoint,
   faultInForwardedEntry,
   HistoryExport,
   HistoryImport,
-  type HistoryUnit,
+  type HistoryPoint,
   type HistoryVerdict,
   type RangeNeed,
   type Recovery,
@@ -28,10 +29,7 @@ import {
   rebuildDerived,
   recoverInto,
   rootOf,
-  type Standing,
-  verifyDefinitions,
   verifyHistory,
-  verifyRefusals,
 } from '#database';
 import { KeyWriter, type KvBatch, type KvReader } from '#kv';
 import {
@@ -74,13 +72,7 @@ export const databaseMachines: Machines = {
     return machine === undefined ? undefined : new DatabaseAdapter(machine);
   },
   verify: async (kv, group, durable) => {
-    const reader = new DatabaseReader(sourceOf(kv, group));
-    const checks = [
-      await verifyHistory(reader, durable.revision),
-      await verifyDefinitions(reader, durable.index),
-      verifyRefusals(reader, durable.index),
-    ];
-    return checks.every(({ kind }) => kind === 'whole');
+    return (await verifyHistory(sourceOf(kv, group), durable)) === undefined;
   },
   rebuild: ({ from, to }, group, durable) => rebuildDerived(to, sourceOf(from, group), durable),
   standingOf: (kv, group) => new DatabaseReader(sourceOf(kv, group)).applied(),
@@ -95,22 +87,18 @@ export const databaseMachines: Machines = {
     const source = sourceOf(kv, group);
     const from = group === CATALOG_GROUP ? await CatalogExport.open(source) : HistoryExport.open(source, standing);
     if (typeof from === 'string') return from;
-    const fault = from instanceof HistoryExport ? await from.faultInComponents() : undefined;
-    if (fault !== undefined) return fault;
     return { members: held(from.group), next: async (bytesMax) => from.next(bytesMax) };
   },
   compareHistory: (kv, group, machine, bytes) => {
-    const standing = decodeStanding(bytes);
-    if (standing === undefined) return 'beyond';
-    return machine instanceof CatalogAdapter
-      ? machine.compare(standing)
-      : compareHistory(sourceOf(kv, group), standing);
+    const point = decodePoint(bytes);
+    if (point === undefined) return 'beyond';
+    return machine instanceof CatalogAdapter ? machine.compare(point) : compareHistory(sourceOf(kv, group), point);
   },
   importState: (kv, group, machine) => {
     const source = sourceOf(kv, group);
     if (group === CATALOG_GROUP) return new CatalogParts(source);
     assert(machine instanceof DatabaseAdapter, 'A group other than the catalog is a database', group);
-    return new HistoryParts(new HistoryImport(source, machine.whereItStands));
+    return new HistoryParts(new HistoryImport(source, machine.state));
   },
   faultInForwarded: (group, payload) =>
     group === CATALOG_GROUP ? faultInForwardedEntry(payload) : faultInDatabaseEntry(payload),
@@ -140,13 +128,12 @@ class DatabaseAdapter implements Machine {
     return held(this.#machine.applied.group);
   }
 
-  /** Its revision, with the chain hash. */
-  get whereItStands(): Standing {
+  get state(): Applied {
     return this.#machine.applied;
   }
 
   get standing(): Uint8Array {
-    return encodeStanding(this.#machine.applied);
+    return encodePoint(this.#machine.applied);
   }
 
   get recordedTimeMs(): number {
@@ -170,8 +157,8 @@ class DatabaseAdapter implements Machine {
     return undefined;
   }
 
-  install({ last, content }: CheckedPart & Content<readonly HistoryUnit[]>, members: HeldMembership): readonly never[] {
-    this.#machine.install({ units: content, last, group: groupMark(members) });
+  install({ last, content }: CheckedPart & Content<CheckedRecords>, members: HeldMembership): readonly never[] {
+    this.#machine.install(content, last, groupMark(members));
     return [];
   }
 
@@ -207,11 +194,11 @@ class CatalogAdapter implements CatalogPort {
 
   get standing(): Uint8Array {
     const { revision, chainHash } = this.#machine.applied;
-    return encodeStanding({ revision, chainHash });
+    return encodePoint({ revision, chainHash, control: undefined });
   }
 
   /** Hashes of earlier revisions are unknown. The catalog changes rarely, so other nodes soon reach this revision. */
-  compare({ revision, chainHash }: Standing): HistoryVerdict {
+  compare({ revision, chainHash }: HistoryPoint): HistoryVerdict {
     const { applied } = this.#machine;
     if (revision !== applied.revision) return 'beyond';
     return differenceBetween(`the chain hash of revision ${revision}`, applied.chainHash, chainHash) ?? 'same';
@@ -281,7 +268,7 @@ interface Content<Value> {
   readonly content: Value;
 }
 
-/** Transactions: each part can be installed separately. */
+/** Records of a history: each part can be installed separately. */
 class HistoryParts implements StateImport {
   readonly #history: HistoryImport;
 
@@ -290,16 +277,13 @@ class HistoryParts implements StateImport {
   }
 
   resume(): Uint8Array {
-    return encodeStanding(this.#history.standing);
+    return encodePoint(this.#history.point);
   }
 
   take({ data, last }: StatePart): CheckedPart | string {
-    const { revision, definitions, refusals } = this.#history.standing;
+    const basis = this.#history.index;
     const content = this.#history.take(data);
-    if (typeof content === 'string') return content;
-    const has = (wanted: HistoryUnit['kind']): boolean => content.some(({ kind }) => kind === wanted);
-    const basisIndex = Math.max(has('record') ? definitions.index : 0, has('refusal') ? refusals.index : 0);
-    return { last, basis: revision, basisIndex, bytes: data.length, content };
+    return typeof content === 'string' ? content : { last, basis, bytes: data.length, content };
   }
 }
 

@@ -113,13 +113,13 @@ export interface Machines {
   /** Returns whether the history between the durable mark and the applied row is complete. */
   verify(kv: KvReader, group: GroupId, durable: DurableMark): Promise<boolean>;
   /**
-   * Takes the database back to the durable mark: deletes later rows and derives the rest again. The given store makes
-   * each change durable before the next.
+   * Takes the database back to the durable mark: removes later records and derives the rows again. The given store makes
+   * each change durable before the next. Everything of the history before `synced` is durable, at least up to the mark.
    */
   rebuild(
     store: { readonly from: KvReader; readonly to: KvWriter },
     group: GroupId,
-    durable: DurableMark,
+    durable: DurableMark & { readonly synced: number },
   ): Promise<void>;
   /** The revision of a database in the store, with its chain hash; undefined when there is no such database. */
   standingOf(kv: KvReader, group: GroupId): { readonly revision: Revision; readonly chainHash: Uint8Array } | undefined;

@@ -43,10 +43,8 @@ export interface StateImport {
 /** A part that a machine can install. */
 export interface CheckedPart {
   readonly last: EntryId;
-  /** It continues from this revision or from a later one within it. */
+  /** It continues the state at this index of the log, or at a later one within it. */
   readonly basis: number;
-  /** And from the log up to this index; 0 or absent: the revision suffices. */
-  readonly basisIndex?: number;
   /** Approximate memory. */
   readonly bytes: number;
   readonly content: unknown;

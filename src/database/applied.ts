@@ -2,51 +2,27 @@
  * The applied row: how far a database is, written in the same batch as everything it counts (D3).
  *
  * ```
- * u8 format = 7 | 16 bytes database_id | u8 is recovered | [16 bytes root_id] | varint created_at ms
+ * u8 format = 8 | 16 bytes database_id | u8 is recovered | [16 bytes root_id] | varint created_at ms
  * applied state (applied-state.ts) | varint latest recorded time ms | varint total events
  * varint end of the history | varint start of its last segment
  * varint next stream id | varint next type id | varint next source id
- * u8 has definitions | [varint log index of the last record of one | 32 bytes chain hash of definitions]
- * varint number of the last kept refusal | [varint its log index]
+ * varint number of definitions | u8 has control records | [varint position of the last one | 32 bytes its hash]
  * u32 CRC
  * ```
  */
-import {
-  type ByteReader,
-  type ByteWriter,
-  type DatabaseId,
-  formatUuid,
-  isDatabaseId,
-  isLogIndex,
-  type LogIndex,
-  NO_BYTES,
-  parseUuid,
-  toLogIndex,
-} from '#base';
+import { type ByteReader, type ByteWriter, type DatabaseId, formatUuid, isDatabaseId, parseUuid } from '#base';
 import { type AppliedState, HASH_BYTES, noAppliedRow, readAppliedState, writeAppliedState } from './applied-state.ts';
 import { copyRange } from './bytes-range.ts';
 import { closeRow, openRow, sealRow, unexpectedRow } from './corruption.ts';
 
-const FORMAT = 7;
+const FORMAT = 8;
 const UUID_BYTES = 16;
 
-/** How far the definitions of a database are: the last record, and the chain hash that it leads to (D22). */
-export interface DefinitionMark {
-  /** 0: nothing was ever defined. */
-  readonly index: LogIndex;
-  readonly chainHash: Uint8Array;
+/** A control record, and the hash that proves it and those before. */
+export interface ControlMark {
+  readonly position: number;
+  readonly hash: Uint8Array;
 }
-
-export const NO_DEFINITIONS: DefinitionMark = Object.freeze({ index: toLogIndex(0), chainHash: NO_BYTES });
-
-/** How many refusals were ever kept here, and where in the log the last of them is (D25). */
-export interface RefusalMark {
-  /** 0: none. Counted on this replica: one that took the state over may have begun later. */
-  readonly number: number;
-  readonly index: LogIndex;
-}
-
-export const NO_REFUSALS: RefusalMark = Object.freeze({ number: 0, index: toLogIndex(0) });
 
 export interface Applied extends AppliedState {
   readonly databaseId: DatabaseId;
@@ -60,7 +36,7 @@ export interface Applied extends AppliedState {
   readonly recordedTimeMs: number;
   /** Events in the revisions 1 to `revision`. */
   readonly totalEvents: number;
-  /** Bytes of the history: the position behind the record of `revision`. */
+  /** Bytes of the history: the position behind its last record. */
   readonly end: number;
   /** Position of the first record in the last segment of the history. */
   readonly segmentStart: number;
@@ -68,12 +44,14 @@ export interface Applied extends AppliedState {
   readonly nextStreamId: number;
   readonly nextTypeId: number;
   readonly nextSourceId: number;
-  readonly definitions: DefinitionMark;
-  readonly refusals: RefusalMark;
+  /** Number of its records that define something. */
+  readonly definitions: number;
+  /** The last control record; undefined when there is none. */
+  readonly control: ControlMark | undefined;
 }
 
 export function writeApplied(into: ByteWriter, applied: Applied): void {
-  const { definitions, refusals } = applied;
+  const { definitions, control } = applied;
   into.u8(FORMAT);
   writeId(into, applied.databaseId);
   const isRecovered = applied.rootId !== applied.databaseId;
@@ -88,10 +66,9 @@ export function writeApplied(into: ByteWriter, applied: Applied): void {
   into.varint(applied.nextStreamId);
   into.varint(applied.nextTypeId);
   into.varint(applied.nextSourceId);
-  into.u8(definitions.index > 0 ? 1 : 0);
-  if (definitions.index > 0) writeDefinitionMark(into, definitions);
-  into.varint(refusals.number);
-  if (refusals.number > 0) into.varint(refusals.index);
+  into.varint(definitions);
+  into.u8(control === undefined ? 0 : 1);
+  if (control !== undefined) writeControlMark(into, control);
   sealRow(into);
 }
 
@@ -112,37 +89,25 @@ export function readAppliedRow(key: Uint8Array, value: Uint8Array): Applied {
     nextStreamId: row.varint(),
     nextTypeId: row.varint(),
     nextSourceId: row.varint(),
+    definitions: row.varint(),
+    control: row.u8() === 1 ? readControlMark(row) : undefined,
   };
-  const definitions = row.u8() === 1 ? readDefinitionMark(row) : NO_DEFINITIONS;
-  const refusals = readRefusalMark(row);
   closeRow(key, row);
-  const isWhole = isDatabaseId(databaseId) && isDatabaseId(rootId);
-  if (!isWhole || definitions === undefined || refusals === undefined) throw noAppliedRow(key);
-  return { databaseId, rootId, createdAtMs, ...state, ...rest, definitions, refusals };
+  if (!isDatabaseId(databaseId) || !isDatabaseId(rootId)) throw noAppliedRow(key);
+  return { databaseId, rootId, createdAtMs, ...state, ...rest };
 }
 
-export function writeDefinitionMark(into: ByteWriter, { index, chainHash }: DefinitionMark): void {
-  into.varint(index);
-  into.bytes(chainHash);
+export function writeControlMark(into: ByteWriter, { position, hash }: ControlMark): void {
+  into.varint(position);
+  into.bytes(hash);
 }
 
-/** Undefined for bytes that are none. */
-export function readDefinitionMark(row: ByteReader): DefinitionMark | undefined {
-  const index = row.varint();
-  const chainHash = copyRange(row.bytes(HASH_BYTES));
-  return isLogIndex(index) && index > 0 && chainHash.length === HASH_BYTES ? { index, chainHash } : undefined;
+export function readControlMark(row: ByteReader): ControlMark {
+  return { position: row.varint(), hash: copyRange(row.bytes(HASH_BYTES)) };
 }
 
-function readRefusalMark(row: ByteReader): RefusalMark | undefined {
-  const number = row.varint();
-  if (number === 0) return NO_REFUSALS;
-  const index = row.varint();
-  return isLogIndex(index) && index > 0 ? { number, index } : undefined;
-}
-
-/** Before format 7 events were in rows. */
 function older(key: Uint8Array, format: number): Error {
-  const fault = `its format is ${format}, of a release that kept events in pages; this release reads format ${FORMAT}`;
+  const fault = `its format is ${format}, of an earlier release; this release reads format ${FORMAT}`;
   return unexpectedRow(key, `${fault} and migrates none: start with an empty data directory, or use that release`);
 }
 

@@ -12,7 +12,7 @@ import type { GroupMark } from './applied-state.ts';
 import { CatalogMachine } from './catalog-machine.ts';
 import { readCatalogApplied } from './catalog-rows.ts';
 import { unexpectedRow } from './corruption.ts';
-import type { HistoryPart } from './history-export.ts';
+import type { HistoryPart } from './history-transfer.ts';
 import { RowKeys } from './keys.ts';
 import type { DatabaseSource } from './reader.ts';
 import type { LogPlace } from './record.ts';

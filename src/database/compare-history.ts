@@ -1,10 +1,18 @@
-/** Whether two replicas have the same history, as far as both have come: by their chain hashes (D3, D22). */
-import { compareBytes, toHex } from '#base';
-import { type Applied, NO_DEFINITIONS } from './applied.ts';
+/**
+ * Where a history ends, as replicas tell it one another, and whether one is a beginning of another, by their hashes (D3).
+ *
+ * ```
+ * point := varint revision, 32 bytes H(revision), [varint position of the last control record, 32 bytes its hash]
+ * ```
+ * The hash of a control record proves those before it and the transactions before it; H(revision) proves the rest.
+ */
+import { ByteReader, ByteWriter, compareBytes, toHex } from '#base';
+import { type Applied, readControlMark, writeControlMark } from './applied.ts';
+import { HASH_BYTES } from './applied-state.ts';
+import type { HistoryPoint } from './chain.ts';
+import { isFaultOfRow } from './corruption.ts';
 import { genesisHash } from './facts.ts';
-import type { Standing } from './history-import.ts';
 import { DatabaseReader, type DatabaseSource } from './reader.ts';
-import { recordsBehind } from './stored-definitions.ts';
 
 /** What differs, and the value of it in both. */
 export interface HistoryDifference {
@@ -16,14 +24,35 @@ export interface HistoryDifference {
 /** `beyond`: the other one has come further than this one, and there is nothing to compare it with. */
 export type HistoryVerdict = 'same' | 'beyond' | HistoryDifference;
 
-/** Whether the history that stands there is a beginning of the one in this store. */
-export function compareHistory(source: DatabaseSource, standing: Standing): HistoryVerdict {
+export function encodePoint({ revision, chainHash, control }: HistoryPoint): Uint8Array {
+  const writer = new ByteWriter();
+  writer.varint(revision);
+  writer.bytes(chainHash);
+  if (control !== undefined) writeControlMark(writer, control);
+  return writer.take();
+}
+
+/** Undefined for bytes that are no point of a history. */
+export function decodePoint(bytes: Uint8Array): HistoryPoint | undefined {
+  const reader = new ByteReader(bytes);
+  const revision = reader.varint();
+  const chainHash = reader.bytes(HASH_BYTES).slice();
+  const control = reader.left > 0 ? readControlMark(reader) : undefined;
+  return reader.failed || reader.left > 0 ? undefined : { revision, chainHash, control };
+}
+
+/** Whether the history that ends there is a beginning of the one in this store. */
+export function compareHistory(source: DatabaseSource, point: HistoryPoint): HistoryVerdict {
   const reader = new DatabaseReader(source);
-  const mark = reader.applied();
-  if (mark === undefined || standing.revision > mark.revision) return 'beyond';
-  const what = `the chain hash of revision ${standing.revision}`;
-  const difference = differenceBetween(what, chainHashOf(reader, mark, standing.revision), standing.chainHash);
-  return difference ?? compareDefinitions(reader, mark, standing.definitions ?? NO_DEFINITIONS);
+  const applied = reader.applied();
+  if (applied === undefined || point.revision > applied.revision) return 'beyond';
+  const chainHash = chainHashOf(reader, applied, point.revision);
+  const difference = differenceBetween(`the chain hash of revision ${point.revision}`, chainHash, point.chainHash);
+  if (difference !== undefined || point.control === undefined) return difference ?? 'same';
+  const { position, hash } = point.control;
+  // With fewer transactions it cannot have more.
+  if (position >= applied.end && point.revision === applied.revision) return 'beyond';
+  return differenceBetween(`the hash of the control record at ${position}`, hashAt(reader, position), hash) ?? 'same';
 }
 
 export function chainHashOf(reader: DatabaseReader, { rootId }: Applied, revision: number): Uint8Array {
@@ -41,17 +70,12 @@ export function differenceBetween(
   return { what, here: here === undefined ? 'missing' : toHex(here), there: toHex(there) };
 }
 
-function compareDefinitions(
-  reader: DatabaseReader,
-  { index, definitions }: Applied,
-  there: Applied['definitions'],
-): HistoryVerdict {
-  if (there.index === 0) return 'same';
-  if (there.index > index) return 'beyond';
-  const isLast = there.index === definitions.index;
-  const here = isLast
-    ? definitions
-    : recordsBehind(reader, definitions, 0).find(({ place }) => place.index === there.index);
-  const what = `the chain hash of definitions up to log entry ${there.index}`;
-  return differenceBetween(what, here?.chainHash, there.chainHash) ?? 'same';
+/** Undefined when there is no control record, and perhaps no record. */
+function hashAt(reader: DatabaseReader, position: number): Uint8Array | undefined {
+  try {
+    return reader.controlAt(position).hash;
+  } catch (error) {
+    if (isFaultOfRow(error)) return undefined;
+    throw error;
+  }
 }

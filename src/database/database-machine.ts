@@ -29,11 +29,10 @@ import {
 import type { Applied } from './applied.ts';
 import type { GroupMark } from './applied-state.ts';
 import { DatabaseWriter } from './database-writer.ts';
-import { type CheckedRecord, DefinitionJournal } from './definition-journal.ts';
-import type { DefinitionOutcome } from './definition-ledger.ts';
+import { DefinitionLedger, type DefinitionOutcome, isChange } from './definition-ledger.ts';
 import { type NewDatabase, newDatabase } from './facts.ts';
 import type { HeadFields } from './head.ts';
-import type { CheckedRefusal, HistoryUnit } from './history-import.ts';
+import type { CheckedRecords } from './history-transfer.ts';
 import { KeyFilter } from './key-filter.ts';
 import { KeyHash } from './key-hash.ts';
 import type { HeadKind } from './keys.ts';
@@ -41,10 +40,10 @@ import { type HeadLookup, hasPrefix, latestOf } from './latest.ts';
 import { latestByPrefix, PREFIX_LIMITS, type PrefixLimits } from './latest-by-prefix.ts';
 import { LiveHead } from './live-head.ts';
 import { TRANSACTION_ID_BYTES } from './pending-transactions.ts';
+import { loadLedger } from './read-definitions.ts';
 import { DatabaseReader, type DatabaseSource } from './reader.ts';
-import type { LogPlace } from './record.ts';
-import { RefusalBook } from './refusal-book.ts';
-import type { RefusalCause } from './refusal-record.ts';
+import { isControl, type LogPlace, RECORD } from './record.ts';
+import { encodeRefusal, type RefusalCause } from './refusal-record.ts';
 import type { TipRow } from './small-rows.ts';
 import { warmFilter } from './warm-filter.ts';
 
@@ -97,8 +96,6 @@ export interface MachineOptions {
   readonly headsKept?: number;
   /** What prefixes may make it look at; less only in tests. Replicas with other limits would decide otherwise. */
   readonly prefixLimits?: PrefixLimits;
-  /** Refusals that are kept; fewer only in tests. */
-  readonly refusalsKept?: number;
   /** Bytes of a segment; less only in tests. Replicas with other ones would have other segments. */
   readonly segmentBytes?: number;
 }
@@ -113,8 +110,7 @@ export class DatabaseMachine {
   readonly #lookup: HeadLookup;
   readonly #prefixLimits: PrefixLimits;
   /** Absent until something is defined: most databases have nothing that is. */
-  #definitions: DefinitionJournal | undefined;
-  readonly #refusals: RefusalBook;
+  #definitions: DefinitionLedger | undefined;
   #lastDecoded: DecodedEntry | undefined;
 
   /** Takes up the state that is in the store; undefined when the group has none there. */
@@ -137,8 +133,7 @@ export class DatabaseMachine {
     const hash = new KeyHash((options.hashBits ?? 64) / 2);
     const { headsKept, segmentBytes } = options;
     this.#writer = new DatabaseWriter({ reader, applied, filter: this.#filter, hash, headsKept, segmentBytes });
-    if (applied.definitions.index > 0) this.#definitions = new DefinitionJournal(reader, applied.definitions);
-    this.#refusals = new RefusalBook(reader, applied.refusals, options.refusalsKept);
+    if (applied.definitions > 0) this.#definitions = loadLedger(reader, applied.definitions);
     this.#lookup = lookupOf(this.#writer);
     this.#prefixLimits = options.prefixLimits ?? PREFIX_LIMITS;
   }
@@ -198,8 +193,8 @@ export class DatabaseMachine {
     if (recorded !== undefined) return { kind: 'replayed', revision: toRevision(recorded) };
     const basis = this.revision;
     const { tooBroad, violations } = this.#judge(decoded, entry.answers ?? NO_ANSWERS);
-    if (tooBroad.length > 0) return this.#refuse(entry, decoded, { kind: 'too-broad', constraints: tooBroad });
-    if (violations.length > 0) return this.#refuse(entry, decoded, { kind: 'violated', violations });
+    if (tooBroad.length > 0) return this.#refuse(decoded, { kind: 'too-broad', constraints: tooBroad });
+    if (violations.length > 0) return this.#refuse(decoded, { kind: 'violated', violations });
 
     const { revision, recordedTimeMs, eventCount, storedIds } = this.#writer.append(body);
     return { kind: 'committed', revision: toRevision(revision), basis, recordedTimeMs, eventCount, storedIds };
@@ -208,39 +203,42 @@ export class DatabaseMachine {
   /** Decides an entry of a definition (D22), which raises no revision. Throws for one that is not known. */
   define({ index, term, payload }: EntryToApply): DefinitionOutcome {
     this.advance(index, term);
-    const journal = this.#journal();
-    const outcome = journal.apply(payload, { index, term, revision: this.revision });
-    if (journal.mark.index === index) this.#writer.noteDefinitions(journal.mark);
+    this.#definitions ??= new DefinitionLedger();
+    const outcome = this.#definitions.apply(payload, this.revision);
+    if (isChange(outcome)) this.#writer.appendControl(RECORD.DEFINITION, payload);
     return outcome;
   }
 
   /**
-   * Takes over transactions, definitions and refusals of another replica that continue where this one stands, and is
-   * then where they end in the log (D16). What they were decided by is not looked at: they are committed.
+   * Takes over records of another replica that continue where this one stands or earlier, and is then where they end in
+   * the log (D16). What they were decided by is not looked at: they are committed.
    */
-  install(part: { readonly units: readonly HistoryUnit[]; readonly last: LogPlace; readonly group: GroupMark }): void {
-    assert(part.last.index > this.appliedIndex, 'A snapshot goes further than the state', [
-      part.last,
-      this.appliedIndex,
-    ]);
-    for (const unit of part.units) {
-      if (unit.kind === 'transactions') this.#writer.takeOver(unit.transactions);
-      else if (unit.kind === 'record') this.#takeRecord(unit);
-      else this.#takeRefusal(unit);
+  install({ records, data }: CheckedRecords, last: LogPlace, group: GroupMark): void {
+    const { appliedIndex } = this;
+    assert(last.index > appliedIndex, 'A snapshot goes further than the state', [last, appliedIndex]);
+    const base = (records.at(-1)?.end ?? 0) - data.length;
+    let at = 0;
+    for (const record of records) {
+      const bytes = data.subarray(at, record.end - base);
+      at += bytes.length;
+      // The log has come here already.
+      if (record.place.index <= appliedIndex) continue;
+      this.#writer.replay(record, bytes);
+      if (isControl(record) && record.kind === RECORD.DEFINITION) {
+        this.#definitions ??= new DefinitionLedger();
+        this.#definitions.apply(record.payload, record.revision);
+      }
     }
-    this.#writer.beginLog(part.last, part.group);
+    this.#writer.beginLog(last, group);
   }
 
   /** Puts everything that is not in the store into the batch. The next flush begins after `flushed()`. */
   flushInto(batch: KvBatch): void {
-    this.#definitions?.flushInto(batch);
-    this.#refusals.flushInto(batch);
     this.#writer.flushInto(batch);
   }
 
   /** The batch has been written. */
   flushed(): void {
-    this.#refusals.flushed();
     this.#writer.flushed();
   }
 
@@ -252,45 +250,20 @@ export class DatabaseMachine {
     if (!this.#filter.isComplete) await warmFilter(this.#reader, this.#filter);
   }
 
-  #takeRecord(unit: CheckedRecord): void {
-    const journal = this.#journal();
-    if (!journal.install(unit, this.revision)) return;
-    this.#writer.advance(unit.record.place.index, unit.record.place.term);
-    this.#writer.noteDefinitions(journal.mark);
-  }
-
-  #takeRefusal(unit: CheckedRefusal): void {
-    if (!this.#refusals.install(unit)) return;
-    const { index, term } = unit.refusal.place;
-    this.#writer.advance(index, term);
-    this.#writer.noteRefusals(this.#refusals.mark);
-  }
-
   /** Nothing is committed. That it was refused is kept where somebody will look it up (D25). */
   #refuse(
-    { index, term }: EntryToApply,
     { view, constraints }: DecodedEntry,
     cause: RefusalCause,
   ): Extract<TransactOutcome, { readonly kind: RefusalCause['kind'] }> {
     const { revision } = this;
     if (view.keepsRefusal) {
       const { bytes, transactionIdStart: from, recordedTimeMs } = view.body;
-      this.#refusals.keep({
-        place: { index, term },
-        transactionId: bytes.subarray(from, from + TRANSACTION_ID_BYTES),
-        recordedTimeMs,
-        revision,
-        cause,
-        constraints: constraints.map(({ constraint }) => constraint),
-      });
-      this.#writer.noteRefusals(this.#refusals.mark);
+      const transactionId = bytes.subarray(from, from + TRANSACTION_ID_BYTES);
+      const all = constraints.map(({ constraint }) => constraint);
+      const refusal = encodeRefusal({ transactionId, recordedTimeMs, cause, constraints: all });
+      this.#writer.appendControl(RECORD.REFUSAL, refusal);
     }
     return { ...cause, revision };
-  }
-
-  #journal(): DefinitionJournal {
-    this.#definitions ??= new DefinitionJournal(this.#reader);
-    return this.#definitions;
   }
 
   /** What is asked of `needs` and of `apply` for one payload is read once. */

@@ -8,21 +8,13 @@
  * ```
  * Everything current or in flight is visible to what is appended next. There is one flush in flight at most.
  */
-import {
-  assert,
-  ByteWriter,
-  compareBytes,
-  type LogIndex,
-  type Revision,
-  type Term,
-  toLogIndex,
-  toRevision,
-} from '#base';
+import { assert, ByteWriter, type LogIndex, type Revision, type Term, toLogIndex, toRevision } from '#base';
 import type { KvBatch } from '#kv';
 import type { StoredEventId, TransactionBodyView } from '#model';
-import { type Applied, type DefinitionMark, type RefusalMark, writeApplied } from './applied.ts';
+import { type Applied, type ControlMark, writeApplied } from './applied.ts';
 import type { GroupMark } from './applied-state.ts';
 import { copyRange } from './bytes-range.ts';
+import { keysOfControl } from './control-rows.ts';
 import { IdGiver } from './id-giver.ts';
 import type { KeyFilter } from './key-filter.ts';
 import { HASH_DOMAIN, KeyHash } from './key-hash.ts';
@@ -32,7 +24,16 @@ import { Pending } from './pending.ts';
 import { TRANSACTION_ID_BYTES } from './pending-transactions.ts';
 import { extraOf, PostingPlace } from './posting.ts';
 import type { DatabaseReader } from './reader.ts';
-import type { LogPlace, StoredTransaction } from './record.ts';
+import {
+  type ControlKind,
+  type ControlRecord,
+  controlHash,
+  isControl,
+  type LogPlace,
+  RECORD,
+  type StoredRecord,
+  type StoredTransaction,
+} from './record.ts';
 import type { SkimmedEvent } from './skimmed-event.ts';
 import { TransactionSkim } from './transaction-skim.ts';
 
@@ -87,8 +88,8 @@ export class DatabaseWriter {
   #totalEvents: number;
   #end: number;
   #segmentStart: number;
-  #definitions: DefinitionMark;
-  #refusals: RefusalMark;
+  #definitions: number;
+  #control: ControlMark | undefined;
   #current: Pending = NOTHING;
   #inFlight: Pending = NOTHING;
   #isInFlight = false;
@@ -112,7 +113,7 @@ export class DatabaseWriter {
     this.#end = applied.end;
     this.#segmentStart = applied.segmentStart;
     this.#definitions = applied.definitions;
-    this.#refusals = applied.refusals;
+    this.#control = applied.control;
   }
 
   /** How far the state is, what is not flushed yet included. */
@@ -131,7 +132,7 @@ export class DatabaseWriter {
       end: this.#end,
       segmentStart: this.#segmentStart,
       definitions: this.#definitions,
-      refusals: this.#refusals,
+      control: this.#control,
     };
   }
 
@@ -147,7 +148,7 @@ export class DatabaseWriter {
     return this.#index;
   }
 
-  /** Bytes of transactions that wait for the next flush. */
+  /** Bytes of records that wait for the next flush. */
   get unflushedBytes(): number {
     return this.#current.records.byteLength;
   }
@@ -161,16 +162,6 @@ export class DatabaseWriter {
   /** Notes who belongs to the group as of the last entry. */
   adopt(membership: Uint8Array): void {
     this.#group = { index: this.#index, membership };
-  }
-
-  /** Notes the last record of a definition. */
-  noteDefinitions(mark: DefinitionMark): void {
-    this.#definitions = mark;
-  }
-
-  /** Notes the last refusal that is kept. */
-  noteRefusals(mark: RefusalMark): void {
-    this.#refusals = mark;
   }
 
   /** The revision that the transaction id of the body is recorded at. */
@@ -187,9 +178,9 @@ export class DatabaseWriter {
 
   /**
    * Makes the body the next transaction. A recorded time before that of the last transaction is raised to it, in the
-   * copy that is stored (D5). `known` is the chain hash that it leads to, where that was found before.
+   * copy that is stored (D5).
    */
-  append(body: TransactionBodyView, known?: Uint8Array): Appended {
+  append(body: TransactionBodyView): Appended {
     const revision = toRevision(this.#revision + 1);
     const recordedTimeMs = Math.max(body.recordedTimeMs, this.#recordedTimeMs);
     const stored = bytesToStore(body, recordedTimeMs);
@@ -200,32 +191,40 @@ export class DatabaseWriter {
 
     const eventCount = events.count;
     const storedIds = storedIdsOf(events);
-    const chainHash = known ?? this.#reader.source.sha256([this.#chainHash, stored]);
+    const chainHash = this.#reader.source.sha256([this.#chainHash, stored]);
     const totalEvents = this.#totalEvents + eventCount;
     const place = { index: this.#index, term: this.#term };
-    const start = this.#beginRecord(revision);
-    if (this.#segmentStart === start) {
-      current.records.beginSegment({ position: start, revision, chainHash: this.#chainHash });
-    }
+    current.records.note(revision, this.#beginRecord());
     const bodyAt = current.records.append({ revision, chainHash, storedIds, totalEvents, body: stored, place });
     this.#indexTransaction(body, { revision, recordedTimeMs, shift: bodyAt - body.start });
     this.#note({ revision, chainHash, recordedTimeMs, totalEvents, end: bodyAt + stored.length });
     return { revision, recordedTimeMs, eventCount, storedIds };
   }
 
+  /** Appends a control record, which raises no revision. */
+  appendControl(kind: ControlKind, payload: Uint8Array): void {
+    const { records } = this.#beginPending();
+    const position = this.#beginRecord();
+    const before = { chainHash: this.#chainHash, control: this.#control };
+    const hash = controlHash(this.#reader.source.sha256, before, { kind, payload });
+    const place = { index: this.#index, term: this.#term };
+    const end = records.appendControl({ kind, place, revision: this.#revision, hash, payload });
+    this.#noteControl({ kind, payload, hash, position, end });
+  }
+
   /**
-   * Appends those transactions of another replica that are not here yet, by the code that writes any other. The state
-   * is then that of the log at the last of them.
+   * Takes the next record of the history, which was checked: one that is stored here already, or, with its bytes, one
+   * of another replica.
    */
-  takeOver(transactions: readonly StoredTransaction[]): void {
-    const missing = transactions.filter(({ revision }) => revision > this.#revision);
-    for (const [at, { revision, place, view, chainHash }] of missing.entries()) {
-      this.advance(place.index, place.term);
-      // Their chain was checked when they came. What it continues from here is looked at once.
-      const appended = this.append(view.body, at === 0 ? undefined : chainHash);
-      assert(appended.revision === revision, 'A history that is taken over has no gap', [appended.revision, revision]);
-      const isSame = at > 0 || compareBytes(this.#chainHash, chainHash) === 0;
-      assert(isSame, 'What is taken over was checked before', revision);
+  replay(record: StoredRecord, bytes?: Uint8Array): void {
+    const { records } = this.#beginPending();
+    const start = this.#beginRecord();
+    if (bytes !== undefined) records.appendWhole(bytes);
+    this.advance(record.place.index, record.place.term);
+    if (isControl(record)) this.#noteControl({ ...record, hash: copyRange(record.hash) });
+    else {
+      records.note(record.revision, start);
+      this.#indexStored(record);
     }
   }
 
@@ -235,20 +234,6 @@ export class DatabaseWriter {
     this.#logStart = index;
     // Its entry may lie ahead. Until it is applied here, nothing in the log may stand before the membership.
     this.#group = { index: toLogIndex(Math.min(index, group.index)), membership: group.membership };
-  }
-
-  /** Writes what follows from the next transaction, whose record is in the history already. */
-  indexStored({ view, end, ...transaction }: StoredTransaction): void {
-    const { revision, recordedTimeMs, chainHash, totalEvents } = transaction;
-    const { body, storedIds } = view;
-    const events = this.#events;
-    events.read(body, recordedTimeMs);
-    for (const { index, id } of storedIds) events.at(index).storedId = id;
-    const current = this.#beginPending();
-    this.#ids.enterAll({ revision, bytes: body.bytes, events, current, inFlight: this.#inFlight });
-    this.#beginRecord(revision);
-    this.#indexTransaction(body, { revision, recordedTimeMs, shift: transaction.position });
-    this.#note({ revision: toRevision(revision), chainHash: copyRange(chainHash), recordedTimeMs, totalEvents, end });
   }
 
   /** Puts everything that is not in the store into the batch, the applied row included. */
@@ -288,12 +273,33 @@ export class DatabaseWriter {
     return this.#current;
   }
 
-  /** Notes where the record of the next revision begins, which may begin a segment. */
-  #beginRecord(revision: number): number {
-    const start = this.#end;
-    this.#current.records.note(revision, start);
-    if (start === 0 || start >= this.#segmentStart + this.#segmentBytes) this.#segmentStart = start;
-    return start;
+  /** Where the next record begins, and maybe a segment. */
+  #beginRecord(): number {
+    const position = this.#end;
+    this.#current.records.begin(position);
+    if (position > 0 && position < this.#segmentStart + this.#segmentBytes) return position;
+    this.#segmentStart = position;
+    this.#current.records.beginSegment({ position, revision: this.#revision + 1, chainHash: this.#chainHash });
+    return position;
+  }
+
+  #noteControl({ kind, payload, hash, position, end }: Omit<ControlRecord, 'place' | 'revision'>): void {
+    if (kind === RECORD.DEFINITION) this.#definitions += 1;
+    const keys = keysOfControl(this.#reader.keys, { kind, payload }, this.#definitions);
+    for (const key of keys) this.#current.records.noteRow({ key, position });
+    this.#control = { position, hash };
+    this.#end = end;
+  }
+
+  #indexStored({ view, end, ...transaction }: StoredTransaction): void {
+    const { revision, recordedTimeMs, chainHash, totalEvents } = transaction;
+    const { body, storedIds } = view;
+    const events = this.#events;
+    events.read(body, recordedTimeMs);
+    for (const { index, id } of storedIds) events.at(index).storedId = id;
+    this.#ids.enterAll({ revision, bytes: body.bytes, events, current: this.#current, inFlight: this.#inFlight });
+    this.#indexTransaction(body, { revision, recordedTimeMs, shift: transaction.position });
+    this.#note({ revision: toRevision(revision), chainHash: copyRange(chainHash), recordedTimeMs, totalEvents, end });
   }
 
   #note(state: Pick<Applied, 'revision' | 'chainHash' | 'recordedTimeMs' | 'totalEvents' | 'end'>): void {

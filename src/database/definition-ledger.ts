@@ -2,16 +2,16 @@
  * The definitions of one database as its log makes them: what each entry changes, and what is there at a revision.
  *
  * ```
- *   part 0 ─► part 1 ─► … ─► whole ─► defined by 1, 2 … versions ─► none any more: its parts are removed
+ *   part 0 ─► part 1 ─► … ─► whole ─► defined by 1, 2 … versions ─► none any more: it is forgotten
  *     └──── given up, when others are begun and too many wait ───────────────────────────┘
  * ```
- * It holds no bytes of components: which of their parts are to be removed is what it answers. It has no rows either:
- * whoever owns a ledger makes it anew from the entries that changed something, in log order.
+ * It holds no bytes of components and has no rows: its owner makes it anew from the entries that changed something, in
+ * log order. A component that it has forgotten must be sent again; the history keeps its bytes.
  *
- *   D22  Definitions, versions, fold epochs, removals and their chain hash follow from the entries that changed
- *        something and nothing else; a version number is given once, and a component stays while a version names it.
+ *   D22  Definitions, versions and fold epochs follow from the entries that changed something and nothing else; a
+ *        version number is given once, and a component stays while a version names it.
  */
-import { assert, compareBytes, encodeUtf8, type LogIndex, type Revision, type Sha256 } from '#base';
+import { assert, compareBytes, encodeUtf8, type Revision } from '#base';
 import {
   COMPONENT_KINDS,
   type ComponentDigest,
@@ -29,34 +29,9 @@ import {
   type VersionNumber,
 } from '#model';
 
-/** Where an entry is applied. */
-export interface LedgerPlace {
-  readonly index: LogIndex;
-  /** Of the database, which an entry of a definition does not raise. */
-  readonly revision: Revision;
-}
-
-/** An entry with the hash of its whole payload. Whoever has kept that needs the bytes of a part no more. */
-export interface HashedEntry extends TimedDefinitionEntry {
-  readonly payloadHash: Uint8Array;
-}
-
-/** A component that nothing names any more, with the number of its parts. */
-export interface RemovedBlob {
-  readonly digest: ComponentDigest;
-  readonly partCount: number;
-}
-
-/** A component, or the beginning of one. */
-export interface HeldBlob extends ComponentReference {
-  readonly partCount: number;
-  /** The entry of its first part: one that was removed and came again has another. */
-  readonly beganAt: LogIndex;
-}
-
 export type DefinitionOutcome =
   /** The blob goes on with this part; as many parts as it has: it is whole. */
-  | { readonly kind: 'part-taken'; readonly next: number; readonly removed: readonly RemovedBlob[] }
+  | { readonly kind: 'part-taken'; readonly next: number }
   /** It is not the part that comes next, or the digest has another size here. Nothing changed. */
   | { readonly kind: 'part-refused'; readonly next: number }
   | { readonly kind: 'defined'; readonly version: VersionNumber; readonly isNew: boolean }
@@ -65,7 +40,7 @@ export type DefinitionOutcome =
   /** The database has as many versions or names as it can have; a name counts for good. */
   | { readonly kind: 'too-many' }
   | { readonly kind: 'status-set'; readonly isNew: boolean }
-  | { readonly kind: 'deleted'; readonly removed: readonly RemovedBlob[] }
+  | { readonly kind: 'deleted' }
   /** One of the versions is active, and inactive ones alone were to be deleted. Nothing changed. */
   | { readonly kind: 'still-active'; readonly version: VersionNumber }
   | { readonly kind: 'expired'; readonly foldEpoch: number }
@@ -85,7 +60,6 @@ export const LEDGER_LIMITS: LedgerLimits = { versionsMax: 4096, namesMax: 4096, 
 
 interface Blob {
   readonly size: number;
-  readonly beganAt: LogIndex;
   partCount: number;
   versionCount: number;
 }
@@ -98,45 +72,41 @@ interface Name {
   foldEpoch: number;
 }
 
-const GENESIS = 'cairn definitions';
-
 export class DefinitionLedger {
-  readonly #sha256: Sha256;
   readonly #limits: LedgerLimits;
   readonly #names = new Map<string, Name>();
+  /** In the order in which they began. */
   readonly #blobs = new Map<ComponentDigest, Blob>();
   #versionCount = 0;
-  #chainHash: Uint8Array;
-  #index = 0;
 
-  constructor(sha256: Sha256, limits: LedgerLimits = LEDGER_LIMITS) {
-    this.#sha256 = sha256;
+  constructor(limits: LedgerLimits = LEDGER_LIMITS) {
     this.#limits = limits;
-    this.#chainHash = sha256([encodeUtf8(GENESIS)]);
-  }
-
-  /** Over the payloads of all entries that changed something: the same where the same is defined (D22). */
-  get chainHash(): Uint8Array {
-    return this.#chainHash;
   }
 
   /**
-   * Carries out an entry. Throws for a payload that is none: whoever took it in was to look at it before, and guessing
-   * would make replicas differ.
+   * Carries out an entry at a revision of the database, which it does not raise. Throws for a payload that is none:
+   * guessing would make replicas differ.
    */
-  apply(payload: Uint8Array, place: LedgerPlace): DefinitionOutcome {
+  apply(payload: Uint8Array, revision: Revision): DefinitionOutcome {
     const timed = decodeDefinitionEntry(payload);
     assert(timed !== undefined, 'An entry of a definition is one that this release knows', payload.subarray(0, 2));
-    return this.take({ ...timed, payloadHash: this.#sha256([payload]) }, place);
+    return this.take(timed, revision);
   }
 
-  /** The same for an entry that was read before, whose part may have lost its bytes since. */
-  take({ entry, recordedTimeMs, payloadHash }: HashedEntry, place: LedgerPlace): DefinitionOutcome {
-    assert(place.index > this.#index, 'Entries are applied in log order', [this.#index, place.index]);
-    this.#index = place.index;
-    const outcome = this.#decide(entry, { ...place, timeMs: recordedTimeMs });
-    if (isChange(outcome)) this.#chainHash = this.#sha256([this.#chainHash, payloadHash]);
-    return outcome;
+  /** The same for an entry that was read before; the bytes of a part are not looked at. */
+  take({ entry, recordedTimeMs }: TimedDefinitionEntry, revision: Revision): DefinitionOutcome {
+    switch (entry.kind) {
+      case 'part':
+        return this.#takePart(entry);
+      case 'define':
+        return this.#define(entry, revision, recordedTimeMs);
+      case 'set-status':
+        return this.#setStatus(entry);
+      case 'delete':
+        return this.#delete(entry);
+      case 'expire':
+        return this.#expire(entry);
+    }
   }
 
   /** The versions that had been defined at the revision and are not deleted, by kind, name and version. */
@@ -162,50 +132,28 @@ export class DefinitionLedger {
     return this.#blobs.get(digest)?.partCount ?? 0;
   }
 
-  /** Every component that is here, whole or not, in the order in which they began. */
-  blobs(): readonly HeldBlob[] {
-    return [...this.#blobs].map(([digest, { size, partCount, beganAt }]) => ({ digest, size, partCount, beganAt }));
-  }
-
-  #decide(entry: DefinitionEntry, at: LedgerPlace & { readonly timeMs: number }): DefinitionOutcome {
-    switch (entry.kind) {
-      case 'part':
-        return this.#takePart(entry, at);
-      case 'define':
-        return this.#define(entry, at);
-      case 'set-status':
-        return this.#setStatus(entry);
-      case 'delete':
-        return this.#delete(entry);
-      case 'expire':
-        return this.#expire(entry);
-    }
-  }
-
-  #takePart({ blob, part }: DefinitionEntry & { readonly kind: 'part' }, { index }: LedgerPlace): DefinitionOutcome {
+  #takePart({ blob, part }: DefinitionEntry & { readonly kind: 'part' }): DefinitionOutcome {
     const known = this.#blobs.get(blob.digest);
     const next = known?.partCount ?? 0;
     if (part !== next || (known !== undefined && known.size !== blob.size)) return { kind: 'part-refused', next };
-    if (known !== undefined) {
-      known.partCount += 1;
-      return { kind: 'part-taken', next: known.partCount, removed: [] };
-    }
-    const removed = this.#giveUpUnnamed();
-    this.#blobs.set(blob.digest, { size: blob.size, beganAt: index, partCount: 1, versionCount: 0 });
-    return { kind: 'part-taken', next: 1, removed };
+    if (known === undefined) {
+      this.#giveUpUnnamed();
+      this.#blobs.set(blob.digest, { size: blob.size, partCount: 1, versionCount: 0 });
+    } else known.partCount += 1;
+    return { kind: 'part-taken', next: next + 1 };
   }
 
-  /** Makes room for another blob that no version has named yet: whoever began first has had the most time. */
-  #giveUpUnnamed(): readonly RemovedBlob[] {
+  /** Makes room for another blob that no version has named yet: the one that began first has had the most time. */
+  #giveUpUnnamed(): void {
     const unnamed = [...this.#blobs].filter(([, { versionCount }]) => versionCount === 0);
-    const oldest = unnamed.toSorted(([, one], [, other]) => one.beganAt - other.beganAt);
-    const removed = oldest.slice(0, Math.max(0, unnamed.length + 1 - this.#limits.unnamedMax));
-    return removed.map(([digest, blob]) => this.#remove(digest, blob));
+    const givenUp = unnamed.slice(0, Math.max(0, unnamed.length + 1 - this.#limits.unnamedMax));
+    for (const [digest] of givenUp) this.#blobs.delete(digest);
   }
 
   #define(
     { blob, definition, isInactive }: DefinitionEntry & { readonly kind: 'define' },
-    { revision, timeMs }: LedgerPlace & { readonly timeMs: number },
+    revision: Revision,
+    timeMs: number,
   ): DefinitionOutcome {
     const held = this.#blobs.get(blob.digest);
     if (held === undefined || held.size !== blob.size || held.partCount < partCountOf(blob)) {
@@ -250,23 +198,15 @@ export class DefinitionLedger {
     // The name stays, with its last number and its epoch: neither is ever given again.
     for (const each of gone) name.versions.delete(each.version);
     this.#versionCount -= gone.length;
-    return { kind: 'deleted', removed: this.#release(gone.map(({ component }) => component)) };
+    for (const { component } of gone) this.#release(component);
+    return { kind: 'deleted' };
   }
 
-  #remove(digest: ComponentDigest, { partCount }: Blob): RemovedBlob {
-    this.#blobs.delete(digest);
-    return { digest, partCount };
-  }
-
-  #release(components: readonly ComponentReference[]): readonly RemovedBlob[] {
-    const removed: RemovedBlob[] = [];
-    for (const { digest } of components) {
-      const blob = this.#blobs.get(digest);
-      assert(blob !== undefined, 'A component is here as long as a version names it', digest);
-      blob.versionCount -= 1;
-      if (blob.versionCount === 0) removed.push(this.#remove(digest, blob));
-    }
-    return removed;
+  #release({ digest }: ComponentReference): void {
+    const blob = this.#blobs.get(digest);
+    assert(blob !== undefined, 'A component is here as long as a version names it', digest);
+    blob.versionCount -= 1;
+    if (blob.versionCount === 0) this.#blobs.delete(digest);
   }
 
   #expire({ name }: DefinitionEntry & { readonly kind: 'expire' }): DefinitionOutcome {

@@ -2,7 +2,7 @@
  * What a database was at one of its revisions, and which revision it had reached at a time.
  */
 import { type DatabaseId, parseUuid, type Sha256, toLogIndex, toRevision, toTerm } from '#base';
-import { type Applied, NO_DEFINITIONS, NO_REFUSALS } from './applied.ts';
+import type { Applied } from './applied.ts';
 import type { DatabaseReader } from './reader.ts';
 import type { TransactionHead } from './record.ts';
 
@@ -55,8 +55,8 @@ export function newDatabase(sha256: Sha256, { databaseId, rootId = databaseId, .
     nextStreamId: FIRST_ID,
     nextTypeId: FIRST_ID,
     nextSourceId: FIRST_ID,
-    definitions: NO_DEFINITIONS,
-    refusals: NO_REFUSALS,
+    definitions: 0,
+    control: undefined,
   };
 }
 

@@ -32,7 +32,6 @@ export class HistoryBytes {
   readonly #group: GroupId;
   /** Absent where what was read stays valid. */
   readonly #memory: ReadMemory | undefined;
-  /** The history is known to reach to here: it may be longer. */
   #end = 0;
   /** The bytes read last, and their position: what follows is often among them. */
   #last: Uint8Array = NO_BYTES;
@@ -42,6 +41,11 @@ export class HistoryBytes {
     this.#history = kv.history;
     this.#group = group;
     this.#memory = lends ? new ReadMemory(owner) : undefined;
+  }
+
+  /** The history is known to reach to here: it may be longer. */
+  get end(): number {
+    return this.#end;
   }
 
   /** Notes that the history reaches at least to the position. */

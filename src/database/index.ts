@@ -17,7 +17,7 @@
  *   D8  Outcomes, the history, its segments and all rows but those of times follow from the log alone.
  *   D9  An entry of an unknown format or kind stops the node before anything changes.
  *   D10 A name is bound to one instance at most; no group and no database_id is used twice.
- *   D11 A gap above a durable point is noticed; every derived row below it can be made anew from the history.
+ *   D11 A gap above a durable point is noticed; every row but the applied one can be made anew from the history.
  *   D12 What a reader lends is whole until it is released, and nothing that was read before is looked at after that.
  *   D13 What constraints make apply look at is bounded, and counted in what follows from the log alone.
  *   D14 A node's number belongs to one store, and is given once; registering again is safe to repeat.
@@ -55,21 +55,16 @@ export {
 export type { Recovery } from './catalog-recovery.ts';
 export type { Binding } from './catalog-rows.ts';
 export { CatalogExport, CatalogImport } from './catalog-snapshot.ts';
-export { compareHistory, differenceBetween, type HistoryVerdict } from './compare-history.ts';
+export type { HistoryPoint } from './chain.ts';
+export { compareHistory, decodePoint, differenceBetween, encodePoint, type HistoryVerdict } from './compare-history.ts';
+export { refusalOf } from './control-rows.ts';
 export { isCorruptRecord, isFaultOfRow, openRow, unexpectedRecord, unexpectedRow } from './corruption.ts';
 export { DatabaseMachine, type MachineOptions, type RangeNeed, type TransactOutcome } from './database-machine.ts';
-export {
-  DefinitionLedger,
-  type DefinitionOutcome,
-  LEDGER_LIMITS,
-  type LedgerLimits,
-  type RemovedBlob,
-} from './definition-ledger.ts';
+export { DefinitionLedger, type DefinitionOutcome, LEDGER_LIMITS, type LedgerLimits } from './definition-ledger.ts';
 export { findEvent } from './event-identity.ts';
 export { type DatabaseFacts, databaseAt, genesisHash, lastRevision } from './facts.ts';
 export { type HeadContent, inlineEntries, readChunk, readTimeRow } from './head.ts';
-export { HistoryExport, type HistoryPart } from './history-export.ts';
-export { decodeStanding, encodeStanding, HistoryImport, type HistoryUnit, type Standing } from './history-import.ts';
+export { type CheckedRecords, HistoryExport, HistoryImport, type HistoryPart } from './history-transfer.ts';
 export {
   HEAD_KIND,
   type HeadKind,
@@ -82,15 +77,21 @@ export {
 export { type HeadLookup, latestOf } from './latest.ts';
 export { type EventPlace, PostingBlock, type PostingEntry } from './posting.ts';
 export { PostingCursor } from './posting-cursor.ts';
-export { componentBytes, type Definitions, lastDefinition, ReadDefinitions } from './read-definitions.ts';
+export {
+  componentBytes,
+  type DefinitionChange,
+  type Definitions,
+  definitionsBetween,
+  lastDefinition,
+  loadLedger,
+  ReadDefinitions,
+} from './read-definitions.ts';
 export { DatabaseReader, type DatabaseSource, eventsOf, type HistorySlice, type StoredEvent } from './reader.ts';
-export { type DurablePoint, rebuildDerived } from './rebuild.ts';
+export { rebuildDerived } from './rebuild.ts';
 export { type LogPlace, type StoredTransaction, type TransactionHead } from './record.ts';
 export { rootOf } from './recovered-binding.ts';
 export { copyRows, recoverInto } from './recovered-rows.ts';
 export { type KeptRefusal } from './refusal-record.ts';
-export { componentPart, loadLedger, verifyDefinitions } from './stored-definitions.ts';
-export { refusalOf, verifyRefusals } from './stored-refusals.ts';
-export { verifyHistory } from './verify.ts';
+export { type DurablePoint, verifyHistory } from './verify.ts';
 export { verifyStoredRows } from './verify-rows.ts';
 export { walkHeads } from './walks.ts';

@@ -14,20 +14,19 @@
  * 01 g 07 tail mask id…        tip row of a spilled head
  * 01 g 08 hash                 event-id row
  * 01 g 09 second revision      effective-time row: a second, and the first revision in it
- * 01 g 0c transaction_id         place of the latest kept refusal of the transaction
+ * 01 g 0c transaction_id       position of the latest refusal of the transaction
+ * 01 g 0d number               position of a definition's record, counted from 1
+ * 01 g 0e digest part          position of the record with a part of a component
  * 01 g 10 block                bindings of 64 groups (catalog group only)
  * 01 g 11                      nodes of the cluster (catalog group only)
  * 01 g 12                      level of the cluster (catalog group only)
  * 01 g 13 block                API keys with this first digit (catalog group only)
- * 01 g f0 index                record of a definition, by its entry in the log
- * 01 g f1 digest part          part of a component
- * 01 g f2 number               kept refusal
  * 01 g ff revision             position of the revision's record in the history
  * ```
  * Nothing here knows what the values hold.
  */
-import { ByteReader, ByteWriter, type GroupId } from '#base';
-import type { Position } from '#model';
+import { ByteReader, ByteWriter, type GroupId, NO_BYTES, parseHex } from '#base';
+import type { ComponentDigest, Position } from '#model';
 
 /** What the keys of all groups begin with. */
 export const GROUP_ROWS = 0x01;
@@ -39,15 +38,13 @@ export const TABLE = {
   TIP: 0x07,
   EVENT_ID: 0x08,
   TIME: 0x09,
-  REFUSAL_PLACE: 0x0c,
+  REFUSAL: 0x0c,
+  DEFINITION: 0x0d,
+  COMPONENT: 0x0e,
   BINDINGS: 0x10,
   NODES: 0x11,
   LEVEL: 0x12,
   API_KEYS: 0x13,
-  /** What is not made anew from the history has a number from here on. */
-  DEFINITION: 0xf0,
-  COMPONENT: 0xf1,
-  REFUSAL: 0xf2,
   /** The last table: new rows lie behind all others, so LevelDB moves their tables unread (ADR 0013). */
   POSITION: 0xff,
 } as const;
@@ -175,45 +172,20 @@ export class RowKeys {
     return key.view();
   }
 
-  definition(index: number): Uint8Array {
-    return this.#numbered(TABLE.DEFINITION, index);
+  definition(number: number): Uint8Array {
+    return this.#numbered(TABLE.DEFINITION, number);
   }
 
-  /** The refusal that the group has counted so. */
-  refusal(number: number): Uint8Array {
-    return this.#numbered(TABLE.REFUSAL, number);
-  }
-
-  /** All kept refusals, in their order. */
-  refusals(): KeyRange {
-    return this.tables(TABLE.REFUSAL, TABLE.REFUSAL + 1);
-  }
-
-  refusalPlace(transactionId: Uint8Array): Uint8Array {
-    const key = this.#start(TABLE.REFUSAL_PLACE);
-    key.bytes(transactionId);
+  componentPart(digest: ComponentDigest, part: number): Uint8Array {
+    const key = this.#start(TABLE.COMPONENT);
+    key.bytes(parseHex(digest) ?? NO_BYTES);
+    key.u32be(part);
     return key.view();
   }
 
-  /** The records of definitions whose entries stand in `[from, to)`. */
-  definitions(from: number, to: number): KeyRange {
-    return { gte: this.definition(from).slice(), lt: this.definition(to).slice() };
-  }
-
-  /** The parts of all components. */
-  components(): KeyRange {
-    return this.tables(TABLE.COMPONENT, TABLE.COMPONENT + 1);
-  }
-
-  /** The first `count` parts of one component, in their order. */
-  componentParts(digest: Uint8Array, count: number): KeyRange {
-    return { gte: this.componentPart(digest, 0).slice(), lt: this.componentPart(digest, count).slice() };
-  }
-
-  componentPart(digest: Uint8Array, part: number): Uint8Array {
-    const key = this.#start(TABLE.COMPONENT);
-    key.bytes(digest);
-    key.u32be(part);
+  refusal(transactionId: Uint8Array): Uint8Array {
+    const key = this.#start(TABLE.REFUSAL);
+    key.bytes(transactionId);
     return key.view();
   }
 
@@ -281,15 +253,6 @@ export function tableOfKey(key: Uint8Array): number {
 export function headTerm(kind: HeadKind, key: Uint8Array): Uint8Array {
   const from = kind === HEAD_KIND.SUBJECT ? PREFIX_BYTES + 1 : PREFIX_BYTES;
   return key.subarray(from, key.length - 1);
-}
-
-/** The entry that a record of a definition is of. */
-export function indexOfDefinition(key: Uint8Array): number {
-  return new ByteReader(key, PREFIX_BYTES).u64be();
-}
-
-export function numberOfRefusal(key: Uint8Array): number {
-  return new ByteReader(key, PREFIX_BYTES).u64be();
 }
 
 /** The position in the key of a posting chunk: that of its last entry. */

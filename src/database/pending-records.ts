@@ -1,12 +1,12 @@
 /**
- * The records of one flush, from the moment that their transactions are decided until they are in the store, and where
- * the records of these revisions begin.
+ * The records of one flush, from the moment that they are decided until they are in the store, and the rows that say
+ * where records begin.
  */
 import { assert, ByteWriter, type GroupId } from '#base';
 import type { KvBatch, SegmentStart } from '#kv';
 import type { RowKeys } from './keys.ts';
 import type { EventPlace } from './posting.ts';
-import { type RecordToWrite, readRecord, writeRecord } from './record.ts';
+import { type ControlToWrite, type RecordToWrite, readTransaction, writeControl, writeRecord } from './record.ts';
 import { writePositionRow } from './small-rows.ts';
 
 /** Most databases are written now and then, a little at a time; one that gets more has grown them once. */
@@ -18,21 +18,40 @@ export interface PendingEvent {
   readonly storedId?: string | undefined;
 }
 
+interface PendingRow {
+  readonly key: Uint8Array;
+  readonly position: number;
+}
+
 export class PendingRecords {
   readonly #records = new ByteWriter(START_BYTES);
   readonly #scratch = new ByteWriter();
   readonly #row = new ByteWriter(32);
   #segments: SegmentStart[] = [];
+  /** Of the first byte of the records. */
+  #position = 0;
   #firstRevision = 0;
   /** Positions of the records of consecutive revisions. */
   readonly #starts: number[] = [];
+  /** Of control records. A later row replaces an earlier one with its key. */
+  readonly #rows: PendingRow[] = [];
 
   /** Bytes of all records so far. */
   get byteLength(): number {
     return this.#records.length;
   }
 
-  /** The record appended next begins a segment. */
+  /** Position behind the records. */
+  get #end(): number {
+    return this.#position + this.#records.length;
+  }
+
+  /** The next record begins at this position. */
+  begin(position: number): void {
+    if (this.#records.length === 0) this.#position = position;
+  }
+
+  /** It begins a segment, too. */
   beginSegment(start: SegmentStart): void {
     this.#segments.push(start);
   }
@@ -43,15 +62,31 @@ export class PendingRecords {
     this.#starts.push(start);
   }
 
-  /** Appends the record that was noted last; returns the position of its body. */
+  /** Notes a row with the position of a control record. */
+  noteRow(row: PendingRow): void {
+    this.#rows.push(row);
+  }
+
+  /** Appends the record that was begun last; returns the position of its body. */
   append(record: RecordToWrite): number {
     return this.#position + writeRecord(this.#records, this.#scratch, record);
+  }
+
+  /** The same for a control record; returns the position behind it. */
+  appendControl(record: ControlToWrite): number {
+    writeControl(this.#records, this.#scratch, record);
+    return this.#end;
+  }
+
+  /** The same for a record of another replica. */
+  appendWhole(bytes: Uint8Array): void {
+    this.#records.bytes(bytes);
   }
 
   /** The event at a place among the records that were appended. */
   event({ revision, index }: EventPlace): PendingEvent {
     const start = (this.#starts[revision - this.#firstRevision] ?? 0) - this.#position;
-    const transaction = readRecord(this.#records.view(), start, this.#position);
+    const transaction = readTransaction(this.#records.view(), start, this.#position);
     assert(typeof transaction === 'object', 'A pending transaction has its record here', [revision, transaction]);
     const { bytes, view } = transaction;
     const storedId = transaction.storedIds.find((stored) => stored.index === index)?.id;
@@ -60,10 +95,9 @@ export class PendingRecords {
 
   flushInto(batch: KvBatch, keys: RowKeys, group: GroupId): void {
     for (const [place, start] of this.#starts.entries()) {
-      this.#row.reset();
-      writePositionRow(this.#row, start);
-      batch.put(keys.position(this.#firstRevision + place), this.#row.view());
+      this.#put(batch, keys.position(this.#firstRevision + place), start);
     }
+    for (const { key, position } of this.#rows) this.#put(batch, key, position);
     if (this.#records.length === 0) return;
     batch.append(group, { position: this.#position, bytes: this.#records.view(), segments: this.#segments });
   }
@@ -71,12 +105,14 @@ export class PendingRecords {
   clear(): void {
     this.#records.reset();
     this.#starts.length = 0;
+    this.#rows.length = 0;
     // The store may still have the array that it was given.
     this.#segments = [];
   }
 
-  /** Of the first record. */
-  get #position(): number {
-    return this.#starts[0] ?? 0;
+  #put(batch: KvBatch, key: Uint8Array, position: number): void {
+    this.#row.reset();
+    writePositionRow(this.#row, position);
+    batch.put(key, this.#row.view());
   }
 }

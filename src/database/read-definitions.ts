@@ -1,26 +1,27 @@
 /**
- * The definitions of a database for whoever reads it, beside the machine that writes them and maybe in another isolate:
- * a ledger of its own, which goes on from where it was whenever the applied row is further.
+ * The definitions of a database, as its history has them: the ledger is made anew from their records, which rows find by
+ * their numbers. The machine that applies entries makes it when it is opened. A reader, beside it and maybe in another
+ * isolate, has one that goes on from where it was whenever the applied row is further.
  *
  *   D24  What a reader is told of definitions is what the records up to an applied row say, of the one at the moment of
  *        the question or a later one; a reader of one copy is never told less than before.
  */
 import type { Revision } from '#base';
 import {
+  BLOB_PART_BYTES,
   type ComponentKind,
   type ComponentReference,
   type ComponentTitle,
   type DefinedVersion,
+  decodeDefinitionEntry,
+  decodeDefinitionHead,
   partCountOf,
+  type TimedDefinitionEntry,
 } from '#model';
-import { type DefinitionMark, NO_DEFINITIONS } from './applied.ts';
-import { unexpectedRow } from './corruption.ts';
+import { unexpectedRecord, unexpectedRow } from './corruption.ts';
 import { DefinitionLedger } from './definition-ledger.ts';
-import { digestBytes, readComponentPart, readDefinitionRecord } from './definition-record.ts';
-import { indexOfDefinition } from './keys.ts';
 import { DatabaseReader, type DatabaseSource } from './reader.ts';
-import { checkLedger, takeRecord } from './stored-definitions.ts';
-import { slices } from './walks.ts';
+import { type ControlRecord, isControl } from './record.ts';
 
 /** What is defined, as far as a reader has come; good until the reader waits for something. */
 export interface Definitions {
@@ -32,26 +33,51 @@ export interface Definitions {
   lastVersion(title: ComponentTitle): number;
 }
 
+/** An entry that changed a definition, perhaps without the bytes of a part. */
+export interface DefinitionChange extends TimedDefinitionEntry {
+  /** Of the database. */
+  readonly revision: Revision;
+}
+
+/** The ledger of the first so many definitions, read on this thread. */
+export function loadLedger(reader: DatabaseReader, count: number): DefinitionLedger {
+  const ledger = new DefinitionLedger();
+  for (const position of positionsOf(reader, 0, count)) {
+    const change = changeIn(reader, reader.controlAt(position));
+    ledger.take(change, change.revision);
+  }
+  return ledger;
+}
+
+/** The definitions with the numbers `(after, to]`. */
+export async function definitionsBetween(
+  reader: DatabaseReader,
+  after: number,
+  to: number,
+): Promise<readonly DefinitionChange[]> {
+  const records = await reader.controlsAt(positionsOf(reader, after, to));
+  return records.map((record) => changeIn(reader, record));
+}
+
 export class ReadDefinitions {
   readonly #reader: DatabaseReader;
-  readonly #ledger: DefinitionLedger;
-  #mark: DefinitionMark = NO_DEFINITIONS;
+  readonly #ledger = new DefinitionLedger();
+  #count = 0;
   #goingOn: Promise<void> | undefined;
 
   /** Of one copy of a database: its rows may grow, and never be those of another copy. */
   constructor(source: DatabaseSource) {
     this.#reader = new DatabaseReader(source);
-    this.#ledger = new DefinitionLedger(source.sha256);
   }
 
   /**
-   * What is defined now. Costs a get when nothing was defined since; otherwise a walk over what was.
-   * @throws UnexpectedRow when the records do not lead to the applied row
+   * What is defined now. Costs a get when nothing was defined since; otherwise the records of what was.
+   * @throws UnexpectedRow when one of them is missing
    */
   async current(): Promise<Definitions> {
-    const wanted = this.#reader.applied()?.definitions ?? NO_DEFINITIONS;
-    // Whoever comes while others are taken in waits for those first: his may be among them.
-    while (this.#mark.index < wanted.index) {
+    const wanted = this.#reader.applied()?.definitions ?? 0;
+    // Others are taken in first: what was asked for may be among them.
+    while (this.#count < wanted) {
       this.#goingOn ??= this.#goOn(wanted).finally(() => {
         this.#goingOn = undefined;
       });
@@ -60,49 +86,67 @@ export class ReadDefinitions {
     return this.#ledger;
   }
 
-  async #goOn(to: DefinitionMark): Promise<void> {
-    const { source, keys } = this.#reader;
-    for await (const rows of slices(source.kv.range(keys.definitions(this.#mark.index + 1, to.index + 1)))) {
-      for (const { key, value } of rows) this.#take(key, value);
+  async #goOn(to: number): Promise<void> {
+    for (const change of await definitionsBetween(this.#reader, this.#count, to)) {
+      this.#ledger.take(change, change.revision);
+      this.#count += 1;
     }
-    checkLedger(this.#reader, this.#ledger, to);
-  }
-
-  #take(key: Uint8Array, value: Uint8Array): void {
-    const record = readDefinitionRecord(key, value, indexOfDefinition(key));
-    if (record.before !== this.#mark.index) throw unexpectedRow(key, 'the record before it is missing');
-    takeRecord(this.#reader, this.#ledger, record);
-    this.#mark = { index: record.place.index, chainHash: record.chainHash };
   }
 }
 
 /** A number that is higher whenever something else is defined, as far as the rows go; 0: nothing ever was. A get. */
 export function lastDefinition(source: DatabaseSource): number {
-  return (new DatabaseReader(source).applied()?.definitions ?? NO_DEFINITIONS).index;
+  return new DatabaseReader(source).applied()?.definitions ?? 0;
 }
 
 /**
- * The bytes of a component, put together part by part, so that a large one does not hold whoever else reads. Undefined
- * when they are not here, or not all of them: the last version that named it was deleted. That they have the digest is
- * for whoever uses them to see.
- * @throws CorruptRecord for a part that is not what was written
+ * The bytes of a component, put together part by part, so that a large one does not hold other reads. Undefined when
+ * they never were here, or not all of them. That they have the digest is for their user to see.
  */
 export async function componentBytes(
   source: DatabaseSource,
   component: ComponentReference,
 ): Promise<Uint8Array | undefined> {
-  const { digest, size } = component;
-  const rows = new DatabaseReader(source).keys.componentParts(digestBytes(digest), partCountOf(component));
-  const parts = source.kv.range({ ...rows, chunkBytes: 1, fillCache: false });
-  const bytes = new Uint8Array(size);
-  let at = 0;
-  for await (const slice of slices(parts)) {
-    for (const { key, value } of slice) {
-      const part = readComponentPart(key, value);
-      if (at + part.length > size) return undefined;
-      bytes.set(part, at);
-      at += part.length;
-    }
+  const reader = new DatabaseReader(source);
+  const bytes = new Uint8Array(component.size);
+  for (let part = 0, at = 0; part < partCountOf(component); part++, at += BLOB_PART_BYTES) {
+    const found = await componentPart(reader, component, part);
+    if (found === undefined) return undefined;
+    bytes.set(found, at);
   }
-  return at === size ? bytes : undefined;
+  return bytes;
+}
+
+/** Undefined when the component was not here, or with another size. */
+async function componentPart(
+  reader: DatabaseReader,
+  { digest, size }: ComponentReference,
+  part: number,
+): Promise<Uint8Array | undefined> {
+  const from = reader.positionIn(reader.keys.componentPart(digest, part));
+  if (from === undefined) return undefined;
+  const to = reader.applied()?.end ?? 0;
+  const { records } = await reader.records({ from, to }, Math.min(size, BLOB_PART_BYTES) + RECORD_HEAD_BYTES);
+  const [record] = records;
+  const entry = record && isControl(record) ? decodeDefinitionEntry(record.payload)?.entry : undefined;
+  if (entry?.kind !== 'part') throw unexpectedRecord(reader.source.group, from, 'it is no part of a component');
+  return entry.blob.size === size ? entry.bytes : undefined;
+}
+
+/** More than a record with a part has before its bytes. */
+const RECORD_HEAD_BYTES = 256;
+
+function positionsOf(reader: DatabaseReader, after: number, to: number): readonly number[] {
+  return Array.from({ length: to - after }, (_, at) => {
+    const key = reader.keys.definition(after + at + 1);
+    const position = reader.positionIn(key);
+    if (position === undefined) throw unexpectedRow(key, 'the position of a definition is missing');
+    return position;
+  });
+}
+
+function changeIn(reader: DatabaseReader, { payload, position, revision }: ControlRecord): DefinitionChange {
+  const timed = decodeDefinitionHead(payload);
+  if (timed === undefined) throw unexpectedRecord(reader.source.group, position, 'it defines nothing');
+  return { ...timed, revision };
 }

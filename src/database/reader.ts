@@ -16,11 +16,18 @@ import { HistoryBytes } from './history-bytes.ts';
 import { type HeadName, RowKeys } from './keys.ts';
 import type { EventPlace, PostingEntry } from './posting.ts';
 import {
+  type ControlRecord,
+  controlLength,
+  type LogPlace,
   RECORD_BYTES_MIN,
   readBody,
-  readRecord,
+  readControlHead,
+  readFrame,
   readRecordHead,
+  readRecords,
+  readTransaction,
   recordLength,
+  type StoredRecord,
   type StoredTransaction,
   type TransactionHead,
 } from './record.ts';
@@ -45,10 +52,17 @@ export interface StoredEvent {
   readonly storedId?: string;
 }
 
-/** Whole records of a history, one behind the other. */
+/** Transactions of a history, one behind the other; control records between them are left out. */
 export interface HistorySlice {
   /** In order of revision, without a gap. */
   readonly transactions: readonly StoredTransaction[];
+  /** Position behind the last of them, or behind control records that follow it. */
+  readonly end: number;
+}
+
+/** Whole records of a history, one behind the other. */
+export interface RecordSlice {
+  readonly records: readonly StoredRecord[];
   /** The records themselves. */
   readonly bytes: Uint8Array;
   /** Position behind the last of them. */
@@ -110,14 +124,20 @@ export class DatabaseReader {
     return value === undefined ? undefined : toRevision(readTransactionRow(key, value));
   }
 
+  /** The position in a row that has nothing else; undefined when there is no such row. */
+  positionIn(key: Uint8Array): number | undefined {
+    const value = this.source.kv.get(key);
+    return value === undefined ? undefined : readPositionRow(key, value);
+  }
+
   /** Position of the record of a revision, which is applied and not 0; of the one after all, the end of the history. */
   start(revision: number): number {
-    const found = this.#storedStart(revision);
+    const found = this.positionIn(this.keys.position(revision));
     if (found !== undefined) return found;
     const applied = this.applied();
     if (applied !== undefined && applied.revision === revision - 1) return applied.end;
     // It may have been applied just now.
-    const start = this.#storedStart(revision);
+    const start = this.positionIn(this.keys.position(revision));
     if (start === undefined) throw unexpectedRow(this.keys.position(revision), 'the position of a record is missing');
     return start;
   }
@@ -206,17 +226,55 @@ export class DatabaseReader {
   }
 
   /**
-   * Whole records from position `from` on, where one begins, to `to`, where one ends: about so many bytes of them, and
-   * one at least.
+   * The transactions from position `from` on, where a record begins, to `to`, where one ends: about so many bytes of
+   * them, and one at least where there is one. A control record at the end of what was read is not read.
    */
   slice({ from, to }: HistoryRange, bytes: number): HistorySlice | Promise<HistorySlice> {
-    if (from >= to) return { transactions: [], bytes: NO_BYTES, end: from };
-    const range = { from, to: Math.min(to, from + Math.max(bytes, RECORD_BYTES_MIN)) };
-    const read = this.#history.range(range);
-    const cut = (all: Uint8Array): HistorySlice | Promise<HistorySlice> =>
-      this.#cut(all.subarray(0, to - from), { from, bytes: range.to - from }) ??
-      this.slice({ from, to }, this.#firstLength(all, { from, to }));
-    return read instanceof Promise ? read.then(cut) : cut(read);
+    if (from >= to) return { transactions: [], end: from };
+    const slice = this.#read({ from, to }, bytes, (all, wanted) => this.#cut(all, { from, bytes: wanted }));
+    const isFound = ({ transactions }: HistorySlice): boolean => transactions.length > 0;
+    const next = (found: HistorySlice): HistorySlice | Promise<HistorySlice> =>
+      isFound(found) ? found : this.slice({ from: found.end, to }, bytes);
+    return slice instanceof Promise ? slice.then(next) : next(slice);
+  }
+
+  /** Whole records of every kind, in the same way: at most so many bytes of them, but one at least. */
+  async records({ from, to }: HistoryRange, bytes: number): Promise<RecordSlice> {
+    return this.#read({ from, to }, bytes, (all, wanted) => {
+      const records = readRecords(all.subarray(0, wanted), from);
+      if (typeof records === 'string') throw unexpectedRecord(this.source.group, from, records);
+      const end = records?.at(-1)?.end ?? from;
+      return records && { records, bytes: all.subarray(0, end - from), end };
+    });
+  }
+
+  /** The control record at a position, perhaps without the bytes of the part of a component: on this thread. */
+  controlAt(position: number): ControlRecord {
+    for (let least = RECORD_BYTES_MIN; ; ) {
+      const found = this.#controlIn(this.#history.at(position, least), position);
+      if (typeof found !== 'number') return found;
+      least = found;
+    }
+  }
+
+  /** The same for several positions, read all at once. */
+  async controlsAt(positions: readonly number[]): Promise<readonly ControlRecord[]> {
+    const records: ControlRecord[] = [];
+    const wanted = positions.map((position) => ({ position, least: RECORD_BYTES_MIN }));
+    await this.#history.gather(wanted, (place, bytes) => {
+      const found = this.#controlIn(bytes, positions[place] ?? 0);
+      if (typeof found === 'number') return found;
+      records[place] = found;
+      return 0;
+    });
+    return records;
+  }
+
+  /** Place and end of the record at a position, in a history that has whole records up to `to`. */
+  frameAt(position: number, to: number): { readonly place: LogPlace; readonly end: number } {
+    const frame = readFrame(this.#history.at(position, Math.min(RECORD_BYTES_MIN, to - position)), 0, position);
+    if (typeof frame === 'object' && position + frame.to <= to) return { ...frame, end: position + frame.to };
+    throw unexpectedRecord(this.source.group, position, typeof frame === 'string' ? frame : `it ends behind ${to}`);
   }
 
   /** Of a reader that lends: nothing that was read from the history is looked at again (D12). */
@@ -224,12 +282,6 @@ export class DatabaseReader {
     this.#history.release();
     this.#head = undefined;
     this.#transaction = undefined;
-  }
-
-  #storedStart(revision: number): number | undefined {
-    const key = this.keys.position(revision);
-    const value = this.source.kv.get(key);
-    return value === undefined ? undefined : readPositionRow(key, value);
   }
 
   #readHead(revision: number): TransactionHead {
@@ -268,24 +320,52 @@ export class DatabaseReader {
     return end <= bytes.length ? bytes.subarray(reader.at, end) : end;
   }
 
-  /** Undefined when the first record is longer than `all`. */
+  /** The control record that the bytes begin with, or how many bytes are needed for it. */
+  #controlIn(bytes: Uint8Array, position: number): ControlRecord | number {
+    const found = readControlHead(bytes, 0, position);
+    if (typeof found === 'object') return found;
+    const length = recordLength(bytes, 0) ?? 0;
+    const isCut = found === undefined && length > bytes.length && position + length <= this.#history.end;
+    if (isCut) return length;
+    throw unexpectedRecord(this.source.group, position, found ?? 'no record begins there');
+  }
+
+  /** Reads about so many bytes from the start of the range; again and more if `cut` finds nothing whole in them. */
+  #read<Slice>(
+    { from, to }: HistoryRange,
+    bytes: number,
+    cut: (all: Uint8Array, wanted: number) => Slice | undefined,
+  ): Slice | Promise<Slice> {
+    const wanted = Math.min(to - from, Math.max(bytes, RECORD_BYTES_MIN));
+    const read = this.#history.range({ from, to: from + wanted });
+    const take = (all: Uint8Array): Slice | Promise<Slice> =>
+      cut(all.subarray(0, to - from), wanted) ?? this.#read({ from, to }, this.#firstLength(all, { from, to }), cut);
+    return read instanceof Promise ? read.then(take) : take(read);
+  }
+
+  /** Undefined when the first transaction is longer than `all`. */
   #cut(all: Uint8Array, wanted: { readonly from: number; readonly bytes: number }): HistorySlice | undefined {
     const transactions: StoredTransaction[] = [];
     let at = 0;
     while (at < all.length && at < wanted.bytes) {
       const position = wanted.from + at;
-      const found = readRecord(all, at, wanted.from);
+      const skipped = controlLength(all, at);
+      if (skipped > 0) {
+        at += skipped;
+        continue;
+      }
+      const found = readTransaction(all, at, wanted.from);
       if (typeof found === 'string' && at === 0) throw unexpectedRecord(this.source.group, position, found);
       if (typeof found !== 'object') break;
+      at = found.end - wanted.from;
       const before = transactions.at(-1);
       if (before !== undefined && found.revision !== before.revision + 1) {
         const fault = `it is revision ${found.revision}, and the one before is ${before.revision}`;
         throw unexpectedRecord(this.source.group, position, fault);
       }
       transactions.push(found);
-      at = found.end - wanted.from;
     }
-    return at === 0 ? undefined : { transactions, bytes: all.subarray(0, at), end: wanted.from + at };
+    return at === 0 ? undefined : { transactions, end: wanted.from + at };
   }
 
   #firstLength(bytes: Uint8Array, { from, to }: HistoryRange): number {

@@ -1,10 +1,12 @@
 /**
- * The records of a history. One transaction is a record around a proto `LoggedTransaction`, whose body is copied as it
- * came; #model reads that message back.
+ * The records of a history (docs/formats/history.md). A transaction is a record around a proto `LoggedTransaction`,
+ * whose body is copied as it came; #model reads that message back. The other kinds are control records: a definition
+ * that changed something, and a refusal that is kept. They raise no revision, and no client receives them.
  *
  * ```
- * record   := u8 kind = 1, varint length, content
- * content  := varint log index, varint term, LoggedTransaction
+ * record   := u8 kind, varint length, varint log index, varint term, content
+ * content  := LoggedTransaction                                              kind 1
+ *           | varint revision, 32 bytes control hash, payload                kinds 2 and 3
  * ```
  */
 import {
@@ -12,14 +14,17 @@ import {
   type ByteWriter,
   encodeUtf8,
   isLogIndex,
+  isRevision,
   isTerm,
   type LogIndex,
+  NO_BYTES,
+  type Revision,
+  type Sha256,
   type Term,
-  toLogIndex,
-  toTerm,
   varintLength,
 } from '#base';
 import {
+  isBlobPart,
   type LoggedHead,
   type LoggedTransactionView,
   readLoggedHead,
@@ -28,11 +33,17 @@ import {
 } from '#model';
 import { HASH_BYTES } from './applied-state.ts';
 
-/** A transaction; other kinds are unknown to this release. */
-export const TRANSACTION_RECORD = 1;
-/** Every record is longer: a chain hash of 32 bytes, a body with a time, an id and an event. */
-export const RECORD_BYTES_MIN = 64;
+export const RECORD = { TRANSACTION: 1, DEFINITION: 2, REFUSAL: 3 } as const;
 
+/** A control record: everything but a transaction. */
+export type ControlKind = typeof RECORD.DEFINITION | typeof RECORD.REFUSAL;
+
+/** Every record is longer: it has a hash of 32 bytes, and more than a time or an id behind it. */
+export const RECORD_BYTES_MIN = 40;
+
+/** What a control record has at most before its payload, and of the payload of a part before its bytes. */
+const CONTROL_HEAD_BYTES = 128;
+const NO_TRANSACTION = 'it holds no logged transaction';
 const TAG = { REVISION: 0x08, CHAIN_HASH: 0x12, STORED_ID: 0x1a, TOTAL_EVENTS: 0x20, BODY: 0x7a } as const;
 const STORED_ID_TAG = { INDEX: 0x08, ID: 0x12 } as const;
 
@@ -79,13 +90,35 @@ export interface StoredTransaction extends TransactionHead {
   readonly view: LoggedTransactionView;
 }
 
-/** Where a record is: its `LoggedTransaction` is `bytes[from, to)`. */
+/** A definition or a refusal, with the hash that proves all control records up to it, and all transactions before. */
+export interface ControlRecord {
+  readonly kind: ControlKind;
+  readonly place: LogPlace;
+  /** Of the database when it was written. */
+  readonly revision: Revision;
+  /** Valid like the bytes that it was read from. */
+  readonly hash: Uint8Array;
+  /** The entry of a definition, or a refusal (refusal-record.ts): a view of what was read. */
+  readonly payload: Uint8Array;
+  /** Of the record in the history. */
+  readonly position: number;
+  /** Position behind it. */
+  readonly end: number;
+}
+
+export type ControlToWrite = Omit<ControlRecord, 'position' | 'end'>;
+
+export type StoredRecord = StoredTransaction | ControlRecord;
+
+/** Where a record is: its content is `bytes[from, to)`. */
 interface RecordFrame {
+  readonly kind: number;
   readonly bytes: Uint8Array;
   readonly place: LogPlace;
   readonly from: number;
   readonly to: number;
-  /** Position of `bytes[0]` in the history. */
+  /** Position of the record, and that of `bytes[0]`, in the history. */
+  readonly position: number;
   readonly base: number;
 }
 
@@ -95,12 +128,41 @@ export function writeRecord(into: ByteWriter, scratch: ByteWriter, record: Recor
   scratch.varint(record.place.index);
   scratch.varint(record.place.term);
   writeLoggedHead(scratch, record);
-  into.u8(TRANSACTION_RECORD);
-  into.varint(scratch.length + record.body.length);
-  into.bytes(scratch.view());
-  const offset = into.length;
-  into.bytes(record.body);
-  return offset;
+  writeFramed(into, RECORD.TRANSACTION, scratch.view(), record.body);
+  return into.length - record.body.length;
+}
+
+/** Appends a control record. `scratch` is overwritten. */
+export function writeControl(into: ByteWriter, scratch: ByteWriter, record: ControlToWrite): void {
+  scratch.reset();
+  scratch.varint(record.place.index);
+  scratch.varint(record.place.term);
+  scratch.varint(record.revision);
+  scratch.bytes(record.hash);
+  writeFramed(into, record.kind, scratch.view(), record.payload);
+}
+
+function writeFramed(into: ByteWriter, kind: number, head: Uint8Array, rest: Uint8Array): void {
+  into.u8(kind);
+  into.varint(head.length + rest.length);
+  into.bytes(head);
+  into.bytes(rest);
+}
+
+export function isControl(record: StoredRecord): record is ControlRecord {
+  return 'payload' in record;
+}
+
+/**
+ * The hash of a control record: what it is, the hash of the one before, and the chain hash of the revision at which it
+ * was written.
+ */
+export function controlHash(
+  sha256: Sha256,
+  before: { readonly chainHash: Uint8Array; readonly control: { readonly hash: Uint8Array } | undefined },
+  { kind, payload }: Pick<ControlRecord, 'kind' | 'payload'>,
+): Uint8Array {
+  return sha256([before.chainHash, before.control?.hash ?? NO_BYTES, Uint8Array.of(kind), payload]);
 }
 
 /** Bytes of the record that begins at `at`; undefined when the bytes end before that is said. */
@@ -110,23 +172,68 @@ export function recordLength(bytes: Uint8Array, at: number): number | undefined 
   return reader.failed ? undefined : reader.at - at + length;
 }
 
+/** The same of a control record; 0 for others, and when the bytes end before. */
+export function controlLength(bytes: Uint8Array, at: number): number {
+  const kind = bytes[at];
+  return kind === RECORD.DEFINITION || kind === RECORD.REFUSAL ? (recordLength(bytes, at) ?? 0) : 0;
+}
+
 /** The head of the record at `at`. Undefined when the bytes end in it; as text: why there is none. */
 export function readRecordHead(bytes: Uint8Array, at: number, base: number): TransactionHead | string | undefined {
   const frame = readFrame(bytes, at, base);
   if (frame === undefined || typeof frame === 'string') return frame;
+  if (frame.kind !== RECORD.TRANSACTION) return NO_TRANSACTION;
   const head = readLoggedHead(bytes, frame.from, Math.min(frame.to, bytes.length));
   if (head !== undefined) return headOf(frame, head);
-  return frame.to <= bytes.length ? 'it holds no logged transaction' : undefined;
+  return frame.to <= bytes.length ? NO_TRANSACTION : undefined;
 }
 
 /** The whole record at `at`. Undefined when the bytes end in it; as text: why there is none. */
-export function readRecord(bytes: Uint8Array, at: number, base: number): StoredTransaction | string | undefined {
+export function readRecord(bytes: Uint8Array, at: number, base: number): StoredRecord | string | undefined {
   const frame = readFrame(bytes, at, base);
   if (frame === undefined || typeof frame === 'string') return frame;
   if (frame.to > bytes.length) return undefined;
-  const head = readLoggedHead(bytes, frame.from, frame.to);
-  if (head === undefined) return 'it holds no logged transaction';
-  return readBody(headOf(frame, head), bytes.subarray(frame.from, frame.to));
+  return frame.kind === RECORD.TRANSACTION ? readLogged(frame) : readControl(frame);
+}
+
+/** The same for one that is to be a transaction. */
+export function readTransaction(bytes: Uint8Array, at: number, base: number): StoredTransaction | string | undefined {
+  const frame = readFrame(bytes, at, base);
+  if (frame === undefined || typeof frame === 'string') return frame;
+  if (frame.to > bytes.length) return undefined;
+  return frame.kind === RECORD.TRANSACTION ? readLogged(frame) : NO_TRANSACTION;
+}
+
+/**
+ * The whole records that the bytes begin with. As text: why the first of them is none; undefined when the bytes end
+ * in it.
+ */
+export function readRecords(bytes: Uint8Array, base: number): readonly StoredRecord[] | string | undefined {
+  const records: StoredRecord[] = [];
+  for (let at = 0; at < bytes.length; ) {
+    const found = readRecord(bytes, at, base);
+    if (typeof found !== 'object') return records.length > 0 ? records : found;
+    records.push(found);
+    at = found.end - base;
+  }
+  return records;
+}
+
+/**
+ * The control record at `at`, not necessarily with the bytes of the part of a component. Undefined when the bytes end
+ * before; as text: why there is none.
+ */
+export function readControlHead(bytes: Uint8Array, at: number, base: number): ControlRecord | string | undefined {
+  const frame = readFrame(bytes, at, base);
+  if (frame === undefined || typeof frame === 'string') return frame;
+  const isCut = frame.to > bytes.length;
+  if (isCut && bytes.length < frame.from + CONTROL_HEAD_BYTES) return undefined;
+  const record = readControl(frame);
+  return isCut && typeof record === 'object' && !hasPart(record) ? undefined : record;
+}
+
+function hasPart({ kind, payload }: ControlRecord): boolean {
+  return kind === RECORD.DEFINITION && isBlobPart(payload);
 }
 
 /** The transaction of a head; `bytes` are its `LoggedTransaction`. */
@@ -135,10 +242,12 @@ export function readBody(head: TransactionHead, bytes: Uint8Array): StoredTransa
   return { ...head, eventCount: view.body.eventStarts.length, bytes, view };
 }
 
-function readFrame(bytes: Uint8Array, at: number, base: number): RecordFrame | string | undefined {
+/** The place and the kind of the record at `at`. Undefined when the bytes end before; as text: why there is none. */
+export function readFrame(bytes: Uint8Array, at: number, base: number): RecordFrame | string | undefined {
   const kind = bytes[at];
-  if (kind !== undefined && kind !== TRANSACTION_RECORD) {
-    return `kind ${kind} is unknown here, ${TRANSACTION_RECORD} would be known`;
+  if (kind === undefined) return undefined;
+  if (kind < RECORD.TRANSACTION || kind > RECORD.REFUSAL) {
+    return `kind ${kind} is unknown here, ${RECORD.TRANSACTION} to ${RECORD.REFUSAL} would be known`;
   }
   const reader = new ByteReader(bytes, at + 1);
   const length = reader.varint();
@@ -146,7 +255,23 @@ function readFrame(bytes: Uint8Array, at: number, base: number): RecordFrame | s
   const [index, term] = [reader.varint(), reader.varint()];
   if (reader.failed) return undefined;
   if (!isLogIndex(index) || !isTerm(term)) return `log index ${index} of term ${term} is none`;
-  return { bytes, place: { index: toLogIndex(index), term: toTerm(term) }, from: reader.at, to, base };
+  return { kind, bytes, place: { index, term }, from: reader.at, to, position: base + at, base };
+}
+
+function readLogged(frame: RecordFrame): StoredTransaction | string {
+  const { bytes, from, to } = frame;
+  const head = readLoggedHead(bytes, from, to);
+  return head === undefined ? NO_TRANSACTION : readBody(headOf(frame, head), bytes.subarray(from, to));
+}
+
+function readControl({ kind, bytes, place, from, to, position, base }: RecordFrame): ControlRecord | string {
+  if (kind !== RECORD.DEFINITION && kind !== RECORD.REFUSAL) return 'it is a transaction';
+  const reader = new ByteReader(bytes, from, Math.min(to, bytes.length));
+  const revision = reader.varint();
+  const hash = reader.bytes(HASH_BYTES);
+  const payload = reader.bytes(reader.left);
+  if (reader.failed || !isRevision(revision)) return 'it is no control record';
+  return { kind, place, revision, hash, payload, position, end: base + to };
 }
 
 function headOf({ bytes, place, from, to, base }: RecordFrame, head: LoggedHead): TransactionHead {

@@ -1,24 +1,19 @@
 /**
- * A refusal that is kept for whoever looks its transaction up (ADR 0142), as its row has it.
+ * A refusal that is kept for the look-up of its transaction (ADR 0142): the payload of its control record.
  *
  * ```
- * u8 format = 1 | varint log index | varint term | 16 bytes transaction_id | varint recorded_time_ms | varint revision
- * u8 kind | varint count | (the first 16 of them)* | u32 CRC
+ * 16 bytes transaction_id | varint recorded_time_ms | u8 kind | varint count | (the first 16 of them)*
  * kind 1, violated    varint place, u8 1 min | 2 max | 3 range, + 4 with a selector, varint found,
  *                     varint revision, of a range its start, and varint end
  * kind 2, too broad   varint place
  * ```
  * What a constraint selected is not kept: no answer says it. The words of an answer are made when it is read.
  */
-import { assert, type ByteReader, ByteWriter, type ConstraintViolation, isLogIndex, isTerm } from '#base';
+import { assert, ByteReader, ByteWriter, type ConstraintViolation } from '#base';
 import { ALL, type Constraint, decide } from '#model';
 import { copyRange } from './bytes-range.ts';
-import { closeRow, openRow, sealRow, unexpectedRow } from './corruption.ts';
 import { TRANSACTION_ID_BYTES } from './pending-transactions.ts';
-import type { LogPlace } from './record.ts';
-
-/** Of a database. */
-export const REFUSALS_KEPT = 1000;
+import type { ControlRecord, LogPlace } from './record.ts';
 
 /** Constraints of one refusal that are kept; the others are counted. */
 const REFUSED_CONSTRAINTS_KEPT = 16;
@@ -41,25 +36,19 @@ export interface KeptRefusal {
   readonly count: number;
 }
 
-/** What a row is made of: the constraints of the entry, which violations count in, tell the numbers. */
-export interface RefusalToKeep extends Omit<KeptRefusal, 'count'> {
+/** What a payload is made of: the constraints of the entry, which violations count in, tell the numbers. */
+export interface RefusalToKeep extends Omit<KeptRefusal, 'count' | 'place' | 'revision'> {
   readonly constraints: readonly Constraint[];
 }
 
-const FORMAT = 1;
 const CAUSE = { violated: 1, 'too-broad': 2 } as const;
 const KINDS = ['min-revision', 'max-revision', 'revision-range'] as const;
 const WITH_SELECTOR = 4;
 
-export function encodeRefusal({ place, transactionId, constraints, ...refusal }: RefusalToKeep): Uint8Array {
+export function encodeRefusal({ transactionId, recordedTimeMs, cause, constraints }: RefusalToKeep): Uint8Array {
   const row = new ByteWriter(64);
-  row.u8(FORMAT);
-  row.varint(place.index);
-  row.varint(place.term);
   row.bytes(transactionId);
-  row.varint(refusal.recordedTimeMs);
-  row.varint(refusal.revision);
-  const { cause } = refusal;
+  row.varint(recordedTimeMs);
   row.u8(CAUSE[cause.kind]);
   if (cause.kind === 'too-broad') {
     row.varint(cause.constraints.length);
@@ -73,7 +62,6 @@ export function encodeRefusal({ place, transactionId, constraints, ...refusal }:
       writeViolated(row, constraint, found);
     }
   }
-  sealRow(row);
   return row.take();
 }
 
@@ -85,20 +73,22 @@ function writeViolated(row: ByteWriter, constraint: Constraint, found: number): 
   if (isRange) row.varint(Number(constraint.end));
 }
 
-/** Throws when the row is corrupt. */
-export function readRefusal(key: Uint8Array, value: Uint8Array): KeptRefusal {
-  const row = openRow(key, value, FORMAT);
-  const [index, term] = [row.varint(), row.varint()];
+/** The transaction that a payload is of: a view into it. */
+export function refusedTransaction(payload: Uint8Array): Uint8Array {
+  return payload.subarray(0, TRANSACTION_ID_BYTES);
+}
+
+/** Undefined when the payload is none. */
+export function readRefusal({ place, revision, payload }: ControlRecord): KeptRefusal | undefined {
+  const row = new ByteReader(payload);
   const transactionId = copyRange(row.bytes(TRANSACTION_ID_BYTES));
-  const [recordedTimeMs, revision] = [row.varint(), row.varint()];
+  const recordedTimeMs = row.varint();
   const kind = row.u8();
   const count = row.varint();
   const kept = Math.min(count, REFUSED_CONSTRAINTS_KEPT);
   const cause = kind === CAUSE.violated ? readViolations(row, kept) : readPlaces(row, kept);
-  closeRow(key, row);
-  const isKnown = kind === CAUSE[cause?.kind ?? 'violated'] && isLogIndex(index) && index > 0 && isTerm(term);
-  if (cause === undefined || !isKnown) throw unexpectedRow(key, 'it is not a refusal');
-  return { place: { index, term }, transactionId, recordedTimeMs, revision, cause, count };
+  if (cause === undefined || row.failed || row.left > 0 || kind !== CAUSE[cause.kind]) return undefined;
+  return { place, transactionId, recordedTimeMs, revision, cause, count };
 }
 
 function readPlaces(row: ByteReader, count: number): RefusalCause {

@@ -3,82 +3,101 @@
  * that were never synced (docs/formats/history.md).
  *
  * LevelDB keeps or loses a batch as a whole, but after a power loss it may have lost one and kept a later one; and the
- * end of a history may be lost. Every batch that changed a database holds the position of a record, so positions
- * without a gap, of records whose chain hashes lead to that of the applied row, prove that nothing is missing (D11).
+ * end of a history may be lost. Every batch that changed a database has a row with the position of each of its records.
+ * So these rows, and hashes of records that lead to those in the applied row, prove that nothing is missing (D11).
  */
-import { compareBytes, type Sha256 } from '#base';
-import { isFaultOfRow } from './corruption.ts';
-import { genesisHash } from './facts.ts';
+import { compareBytes, type LogIndex, NO_BYTES, type Revision, type Term } from '#base';
+import type { Applied } from './applied.ts';
+import { HistoryChain } from './chain.ts';
+import { chainHashOf } from './compare-history.ts';
+import { isFaultOfRow, unexpectedRecord, unexpectedRow } from './corruption.ts';
 import { DatabaseReader, type DatabaseSource } from './reader.ts';
-import type { StoredTransaction, TransactionHead } from './record.ts';
+import { isControl, RECORD, type StoredRecord } from './record.ts';
+import { refusedTransaction } from './refusal-record.ts';
 import { walkHistory } from './walks.ts';
 
-export type HistoryCheck =
-  | { readonly kind: 'whole' }
-  /** `revision` is the first that cannot be vouched for. */
-  | { readonly kind: 'broken'; readonly revision: number; readonly fault: string };
+/** Everything up to here is durable. */
+export interface DurablePoint {
+  readonly index: LogIndex;
+  readonly term: Term;
+  readonly revision: Revision;
+}
 
-const WHOLE: HistoryCheck = { kind: 'whole' };
-
-/**
- * Checks the revisions above `durableRevision` up to the applied one. What is at or below it is durable.
- */
-export async function verifyHistory(reader: DatabaseReader, durableRevision: number): Promise<HistoryCheck> {
-  const applied = reader.applied();
-  if (applied === undefined) return broken(durableRevision + 1, 'there is no applied row');
-  if (applied.revision <= durableRevision) return WHOLE;
-  const { sha256 } = reader.source;
-  const base = durableRevision === 0 ? undefined : durableHead(reader.source, durableRevision);
-  const chain = new ChainCheck(sha256, durableRevision, base?.chainHash ?? genesisHash(sha256, applied.rootId));
-  let end = base?.end ?? 0;
+/** Checks what is above the durable point, up to the applied row. As text: what cannot be vouched for. */
+export async function verifyHistory(source: DatabaseSource, durable: DurablePoint): Promise<string | undefined> {
+  const chain = new HistoryChain(source.sha256, { ...durable, chainHash: NO_BYTES, control: undefined }, false);
   try {
-    for await (const { transactions } of walkHistory(reader, { from: end, to: applied.end })) {
-      for (const transaction of transactions) {
-        const start = reader.start(chain.revision + 1);
-        const isPlaced = start === end;
-        const fault = isPlaced ? chain.take(transaction) : `its position is ${end}, and its row has ${start}`;
-        if (fault !== undefined) return broken(chain.revision + 1, fault);
-        ({ end } = transaction);
-      }
-    }
+    const fault = await faultAbove(source, durable, chain);
+    return fault && `After revision ${chain.revision} and entry ${chain.index}: ${fault}`;
   } catch (error) {
     if (!isFaultOfRow(error)) throw error;
-    return broken(chain.revision + 1, error.message);
-  }
-  if (chain.revision !== applied.revision) return broken(chain.revision + 1, 'its record is missing');
-  if (compareBytes(chain.hash, applied.chainHash) === 0) return WHOLE;
-  return broken(applied.revision, 'its chain hash is not that of the applied row');
-}
-
-/** Read by itself: the applied row may name an end that the history does not reach any more. */
-export function durableHead(source: DatabaseSource, revision: number): TransactionHead {
-  return new DatabaseReader(source).transactionHead(revision);
-}
-
-/** Follows the chain hash from transaction to transaction. */
-export class ChainCheck {
-  /** The last revision that has been checked. */
-  revision: number;
-  hash: Uint8Array;
-  readonly #sha256: Sha256;
-
-  constructor(sha256: Sha256, revision: number, hash: Uint8Array) {
-    this.#sha256 = sha256;
-    this.revision = revision;
-    this.hash = hash;
-  }
-
-  /** Why the transaction does not continue where the last one ended; undefined when it does. */
-  take({ revision, bytes, view, chainHash }: StoredTransaction): string | undefined {
-    if (revision !== this.revision + 1) return `revision ${revision} follows ${this.revision}`;
-    const expected = this.#sha256([this.hash, bytes.subarray(view.body.start, view.body.end)]);
-    if (compareBytes(expected, chainHash) !== 0) return 'its chain hash does not follow from its body';
-    this.revision = revision;
-    this.hash = expected;
-    return undefined;
+    return error.message;
   }
 }
 
-function broken(revision: number, fault: string): HistoryCheck {
-  return { kind: 'broken', revision, fault };
+/**
+ * Position behind the last record up to the durable point. The history reaches to `synced`, which is not before that.
+ * @throws CorruptRecord, UnexpectedRow for a record before `synced` that is not what was written
+ */
+export function durableEnd(source: DatabaseSource, { index, revision }: DurablePoint, synced: number): number {
+  // It knows no applied row, which may name an end that the history does not reach any more.
+  const reader = new DatabaseReader(source);
+  let position = revision === 0 ? 0 : reader.transactionHead(revision).end;
+  while (position < synced) {
+    const { place, end } = reader.frameAt(position, synced);
+    if (place.index > index) break;
+    position = end;
+  }
+  return position;
+}
+
+async function faultAbove(
+  source: DatabaseSource,
+  durable: DurablePoint,
+  chain: HistoryChain,
+): Promise<string | undefined> {
+  const reader = new DatabaseReader(source, { lends: true });
+  const applied = reader.applied();
+  if (applied === undefined) throw unexpectedRow(reader.keys.applied(), 'the applied row is missing');
+  chain.chainHash = chainHashOf(new DatabaseReader(source), applied, durable.revision);
+  const from = durableEnd(source, durable, applied.end);
+  const definitions: number[] = [];
+  let position = from;
+  for await (const records of walkHistory(reader, { from, to: applied.end })) {
+    for (const record of records) {
+      const fault = chain.take(record) ?? faultInRow(reader, record, position);
+      if (fault !== undefined) return fault;
+      if (isControl(record) && record.kind === RECORD.DEFINITION) definitions.push(position);
+      position = record.end;
+    }
+  }
+  const before = applied.definitions - definitions.length;
+  const isFound = definitions.every((at, n) => reader.positionIn(reader.keys.definition(before + n + 1)) === at);
+  return isFound ? faultInEnd(chain, applied, from) : 'the row of a definition is missing';
+}
+
+/** A definition's row is looked for when it is known how many there are. */
+function faultInRow(reader: DatabaseReader, record: StoredRecord, position: number): string | undefined {
+  if (!isControl(record)) {
+    const row = reader.positionIn(reader.keys.position(record.revision));
+    return row === position
+      ? undefined
+      : `the position of revision ${record.revision} is ${position}, its row has ${row}`;
+  }
+  if (record.kind === RECORD.DEFINITION) return undefined;
+  // A later refusal of the same transaction has replaced the row.
+  const row = reader.positionIn(reader.keys.refusal(refusedTransaction(record.payload))) ?? -1;
+  return row >= position ? undefined : 'the row of a refusal is missing';
+}
+
+function faultInEnd(
+  { revision, chainHash, control }: HistoryChain,
+  applied: Applied,
+  from: number,
+): string | undefined {
+  if (revision !== applied.revision) return 'its record is missing';
+  if (compareBytes(chainHash, applied.chainHash) !== 0) return 'its chain hash is not that of the applied row';
+  const { position = -1, hash = NO_BYTES } = applied.control ?? {};
+  const isSame = control === undefined ? position < from : compareBytes(control.hash, hash) === 0;
+  return isSame ? undefined : 'the last control record is not that of the applied row';
 }

@@ -6,11 +6,12 @@ import { compareBytes } from '#base';
 import type { HistoryRange, KvRange, KvRow } from '#kv';
 import { type HeadContent, readHead } from './head.ts';
 import { type HeadKind, headTerm } from './keys.ts';
-import type { DatabaseReader, HistorySlice } from './reader.ts';
+import type { DatabaseReader } from './reader.ts';
+import type { StoredRecord } from './record.ts';
 
 const ROWS_PER_WAIT = 256;
 /** A read of so many fits in the memory that a reader uses again. */
-export const RECORD_BYTES_PER_WAIT: number = 96 * 1024;
+const RECORD_BYTES_PER_WAIT: number = 96 * 1024;
 
 export interface HeadWalk {
   readonly kind: HeadKind;
@@ -36,11 +37,14 @@ export async function* walkHeads(reader: DatabaseReader, walk: HeadWalk): AsyncG
 }
 
 /** The records of a range of the history, slice by slice; a slice that is lent is valid until the next one. */
-export async function* walkHistory(reader: DatabaseReader, { from, to }: HistoryRange): AsyncGenerator<HistorySlice> {
+export async function* walkHistory(
+  reader: DatabaseReader,
+  { from, to }: HistoryRange,
+): AsyncGenerator<readonly StoredRecord[]> {
   for (let at = from; at < to; ) {
-    const slice = await reader.slice({ from: at, to }, RECORD_BYTES_PER_WAIT);
-    at = slice.end;
-    yield slice;
+    const { records, end } = await reader.records({ from: at, to }, RECORD_BYTES_PER_WAIT);
+    at = end;
+    yield records;
     reader.release();
   }
 }

@@ -53,6 +53,7 @@ import { stampRecordedTime } from './transaction-body.ts';
 const FORMAT = 2;
 /** Format of definitions of inactive versions, and of deletions of inactive versions only. */
 const INACTIVE_FORMAT = 7;
+const PART_KIND = 2;
 /** Bytes of every part of a blob but the last (decisions 9.1). */
 export const BLOB_PART_BYTES: number = 1024 * 1024;
 
@@ -114,7 +115,7 @@ const STATE_VIEW: Field<ComponentName> = mapped(
 const HEAD = { recordedTimeMs: U64 };
 
 const ENTRY = kindsOf<DefinitionEntry & { readonly recordedTimeMs: number }>({
-  part: [2, { ...HEAD, blob: BLOB, part: VARINT, bytes: REST }],
+  part: [PART_KIND, { ...HEAD, blob: BLOB, part: VARINT, bytes: REST }],
   define: [3, { ...HEAD, blob: BLOB, definition: mapped(REST, encodeDefinition, decodeDefinition) }],
   'set-status': [
     4,
@@ -158,18 +159,15 @@ export function decodeDefinitionEntry(payload: Uint8Array): TimedDefinitionEntry
   return decode(payload, false);
 }
 
-/** Decodes a payload that was stored without the bytes of a part (`splitDefinitionPayload`): the part is then empty. */
+/** Decodes a payload of which bytes of a part may be missing at the end: the part is then empty. */
 export function decodeDefinitionHead(head: Uint8Array): TimedDefinitionEntry | undefined {
-  return decode(head, true);
+  const timed = decode(head, true);
+  return timed?.entry.kind === 'part' ? { ...timed, entry: { ...timed.entry, bytes: NO_BYTES } } : timed;
 }
 
-/** Splits a payload: the head that ledgers are built from, and the bytes of a part, empty in every other entry. */
-export function splitDefinitionPayload(
-  payload: Uint8Array,
-  entry: DefinitionEntry,
-): { readonly head: Uint8Array; readonly bytes: Uint8Array } {
-  const bytes = entry.kind === 'part' ? entry.bytes : NO_BYTES;
-  return { head: payload.subarray(0, payload.length - bytes.length), bytes };
+/** Returns true when a payload that defines something is a part of a blob. */
+export function isBlobPart(payload: Uint8Array): boolean {
+  return payload[1] === PART_KIND;
 }
 
 function decode(payload: Uint8Array, isHead: boolean): TimedDefinitionEntry | undefined {
@@ -177,7 +175,7 @@ function decode(payload: Uint8Array, isHead: boolean): TimedDefinitionEntry | un
   const reader = new ByteReader(payload, 1);
   const { recordedTimeMs, ...entry } = ENTRY.read(reader);
   if (reader.failed || reader.left > 0) return undefined;
-  if (entry.kind === 'part' && entry.bytes.length !== (isHead ? 0 : partBytesOf(entry))) return undefined;
+  if (entry.kind === 'part' && !isHead && entry.bytes.length !== partBytesOf(entry)) return undefined;
   if (payload[0] === FORMAT) return { recordedTimeMs, entry };
   if (entry.kind === 'define') return { recordedTimeMs, entry: { ...entry, isInactive: true } };
   return entry.kind === 'delete' ? { recordedTimeMs, entry: { ...entry, onlyInactive: true } } : undefined;

@@ -98,8 +98,8 @@ export {
   decodeDefinitionHead,
   definesSomething,
   encodeDefinitionEntry,
+  isBlobPart,
   partCountOf,
-  splitDefinitionPayload,
   stampDefinitionEntry,
   type TimedDefinitionEntry,
 } from './definition-entry.ts';

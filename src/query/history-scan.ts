@@ -94,7 +94,8 @@ export class HistoryScan {
       const from = this.#reader.start(first);
       if (to - from > 2 * this.#sliceBytes && first < this.#last) continue;
       this.#transactionBytes = (to - from) / (this.#last - first + 1);
-      return this.#reader.slice({ from, to }, to - from);
+      // Behind a long transaction there may be the parts of a component, which need not be read.
+      return this.#reader.slice({ from, to }, Math.min(to - from, 2 * this.#sliceBytes));
     }
   }
 

@@ -31,6 +31,7 @@ export { LogThread } from './log-thread.ts';
 export type { BatchId, LogWriter, PersistedFacts, RecoveredGroup, RecoveredLog } from './log-writer.ts';
 export { ScrubThread } from './scrub-thread.ts';
 export { historiesIn } from './segments/histories.ts';
+export { decodeTail, tailKey } from './segments/synced-tail.ts';
 export { ROW_BYTES_DEFAULT, type StoreLook, verifyStore, verifyTables } from './store-check.ts';
 export { holdTables, noteStopped, releaseOthers } from './unseen-tables.ts';
 export { SEGMENT_BYTES_DEFAULT, Wal } from './wal.ts';

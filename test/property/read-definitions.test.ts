@@ -60,7 +60,7 @@ class Watched {
   }
 
   expected(): unknown {
-    const stored = this.host.reader().applied()?.definitions.index ?? 0;
+    const stored = this.host.reader().applied()?.index ?? 0;
     for (const { apply } of this.#waiting.filter(({ index }) => index <= stored)) apply();
     this.#waiting = this.#waiting.filter(({ index }) => index > stored);
     return REVISIONS.map((revision) => {

@@ -3,11 +3,12 @@
 import { createHash } from 'node:crypto';
 import { type DatabaseId, NO_BYTES, type Sha256, toDatabaseId, toGroupId, toLogIndex, toTerm } from '#base';
 import {
+  type Applied,
   DatabaseMachine,
   DatabaseReader,
   type DatabaseSource,
   type DefinitionOutcome,
-  encodeStanding,
+  encodePoint,
   HistoryExport,
   HistoryImport,
   type MachineOptions,
@@ -30,9 +31,14 @@ export function sourceOf(kv: KvStore, group: number = 7): DatabaseSource {
   return { kv, group: toGroupId(group), sha256 };
 }
 
+/** A state that is durable, with its history and nothing of it beyond. */
+export function synced(durable: Applied): Applied & { readonly synced: number } {
+  return { ...durable, synced: durable.end };
+}
+
 /** The history of a database, starting after what the replica has. */
 export function historyFor({ source }: DatabaseHost, to: DatabaseHost): HistoryExport {
-  const history = HistoryExport.open(source, encodeStanding(to.machine.applied));
+  const history = HistoryExport.open(source, encodePoint(to.machine.applied));
   if (typeof history === 'string') throw new Error(history);
   return history;
 }
@@ -47,9 +53,9 @@ export async function takeOver(
   const check = new HistoryImport(to.source, to.machine.applied);
   for (let isLast = false; !isLast; ) {
     const part = await history.next(bytesMax);
-    const units = check.take(part.data);
-    if (typeof units === 'string') throw new Error(units);
-    to.machine.install({ units, last: part.last, group: history.group });
+    const checked = check.take(part.data);
+    if (typeof checked === 'string') throw new Error(checked);
+    to.machine.install(checked, part.last, history.group);
     if (to.machine.appliedIndex !== part.last.index) throw new Error(`it is at ${to.machine.appliedIndex}`);
     await after(part.last.index);
     ({ isLast } = part);

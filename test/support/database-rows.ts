@@ -47,23 +47,14 @@ export async function dump(kv: KvReader, group: GroupId = GROUP): Promise<readon
 export async function sharedContent(kv: KvReader, group: GroupId = GROUP): Promise<readonly unknown[]> {
   const keys = new RowKeys(group);
   const applied = toHex(keys.applied());
-  // Each replica counts refusals from its own start.
-  const [places, refusals] = [tablePrefix(keys, TABLE.REFUSAL_PLACE), tablePrefix(keys, TABLE.REFUSAL)];
-  const shared = (await dump(kv, group)).flatMap((row) => {
-    if (row.startsWith(places) || row.startsWith(applied)) return [];
-    return row.startsWith(refusals) ? [`refusal${row.slice(row.indexOf(' '))}`] : [row];
-  });
+  const shared = (await dump(kv, group)).filter((row) => !row.startsWith(applied));
   return [...shared, appliedContent(kv, keys.applied().slice())];
-}
-
-function tablePrefix(keys: RowKeys, table: number): string {
-  return toHex(keys.tables(table, table + 1).gte);
 }
 
 /** Only a replica itself depends on whether it received the state from the log or from a snapshot. */
 function appliedContent(kv: KvReader, key: Uint8Array): unknown {
   const value = kv.get(key);
   if (value === undefined) return undefined;
-  const { group, refusals, ...shared } = readAppliedRow(key, value);
-  return { ...shared, refusedAt: refusals.index, logStart: undefined, membership: toHex(group.membership) };
+  const { group, ...shared } = readAppliedRow(key, value);
+  return { ...shared, logStart: undefined, membership: toHex(group.membership) };
 }

@@ -1,6 +1,6 @@
 /** An oracle for the ledger of definitions: it keeps lists and scans all of them for each operation. */
 import type { Revision } from '#base';
-import type { DefinitionOutcome, LedgerLimits, RemovedBlob } from '#database';
+import type { DefinitionOutcome, LedgerLimits } from '#database';
 import {
   COMPONENT_KINDS,
   type ComponentDigest,
@@ -66,9 +66,8 @@ export class NaiveLedger {
         if (entry.onlyInactive === true && active !== undefined)
           return { kind: 'still-active', version: active.version.version };
         for (const each of gone) each.isDeleted = true;
-        return gone.length === 0
-          ? { kind: 'absent' }
-          : { kind: 'deleted', removed: this.#sweep(gone.map(({ version }) => version)) };
+        this.#sweep(gone.map(({ version }) => version));
+        return gone.length === 0 ? { kind: 'absent' } : { kind: 'deleted' };
       }
       case 'expire': {
         const isThere = this.#alive().some((each) => isOf(each, { component: 'state-view', name: entry.name }));
@@ -98,18 +97,16 @@ export class NaiveLedger {
     if (part !== next || (held !== undefined && held.size !== blob.size)) return { kind: 'part-refused', next };
     if (held !== undefined) {
       held.parts.push(part);
-      return { kind: 'part-taken', next: held.parts.length, removed: [] };
+      return { kind: 'part-taken', next: held.parts.length };
     }
-    const removed: RemovedBlob[] = [];
     for (;;) {
       const waiting = this.#blobs.filter(({ digest }) => !this.#isNamed(digest));
       const [oldest] = waiting;
       if (oldest === undefined || waiting.length < this.#limits.unnamedMax) break;
-      removed.push(removedOf(oldest));
       this.#blobs = this.#blobs.filter((each) => each !== oldest);
     }
     this.#blobs.push({ ...blob, parts: [part] });
-    return { kind: 'part-taken', next: 1, removed };
+    return { kind: 'part-taken', next: 1 };
   }
 
   #define(
@@ -138,18 +135,11 @@ export class NaiveLedger {
     return { kind: 'defined', version, isNew: true };
   }
 
-  /** Components that no version refers to any more, in the order of the deleted versions. */
-  #sweep(gone: readonly DefinedVersion[]): readonly RemovedBlob[] {
-    const digests = new Map(gone.toReversed().map(({ component }) => [component.digest, true]));
-    const unnamed = [...digests.keys()].toReversed().filter((digest) => !this.#isNamed(digest));
-    const removed = unnamed.flatMap((digest) => this.#blobs.filter((blob) => blob.digest === digest));
-    this.#blobs = this.#blobs.filter((blob) => !removed.includes(blob));
-    return removed.map(removedOf);
+  /** Forgets components that no version refers to any more. */
+  #sweep(gone: readonly DefinedVersion[]): void {
+    const digests = new Set(gone.map(({ component }) => component.digest));
+    this.#blobs = this.#blobs.filter(({ digest }) => !digests.has(digest) || this.#isNamed(digest));
   }
-}
-
-function removedOf({ digest, parts }: Held): RemovedBlob {
-  return { digest, partCount: parts.length };
 }
 
 function isOf({ definition }: DefinedVersion, { component, name }: ComponentTitle): boolean {

@@ -19,7 +19,7 @@
  */
 import { assert, CATALOG_GROUP, DatabaseError, type GroupId } from '#base';
 import type { KvStore } from '#kv';
-import type { RecoveredGroup, RecoveredLog } from '#storage';
+import { decodeTail, type RecoveredGroup, type RecoveredLog, tailKey } from '#storage';
 import type { AppliedMark, DurableMark, Machine, Machines, StoredMark } from '../machine.ts';
 import type { Binding } from '../outcome.ts';
 import { type DataDirectory, LOST_STORE, sentenceOnStoreLogs } from '../store/data-directory.ts';
@@ -126,7 +126,8 @@ async function recoverDatabase(ports: RecoveryPorts, recovered: RecoveredGroup):
   const isWhole = reaches && (applied.index === checkpoint.index || (await machines.verify(kv, group, checkpoint)));
   if (isWhole) return applied;
   // Each step is durable before the next, so that another power failure cannot hide the damage.
-  await machines.rebuild({ from: kv, to: new SyncedStore(kv, syncStore) }, group, checkpoint);
+  const { end: synced } = decodeTail(group, kv.get(tailKey(group)));
+  await machines.rebuild({ from: kv, to: new SyncedStore(kv, syncStore) }, group, { ...checkpoint, synced });
   const rebuilt = markOf(machines, kv, group);
   assert(rebuilt.index === checkpoint.index, 'A rebuilt database stands at its checkpoint', [rebuilt, checkpoint]);
   return rebuilt;

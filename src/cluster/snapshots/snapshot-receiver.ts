@@ -24,7 +24,6 @@ import type { Snapshot } from '#raft';
 import type { DiskLevel } from '#storage';
 import type { PartToInstall } from '../group/backlog.ts';
 import type { Group } from '../group/group.ts';
-import type { AppliedMark } from '../machine.ts';
 import type { SnapshotContent, SnapshotLetter, SnapshotOffer, SnapshotPart } from '../peer/snapshot-letter.ts';
 import type { CheckedPart, StateImport } from '../state-transfer.ts';
 import type { SnapshotPorts } from './snapshot-sender.ts';
@@ -234,7 +233,7 @@ export class SnapshotReceiver {
     const [first] = each.parts;
     const end = each.parts.at(-1);
     // The log may still be on its way to the start of the first part.
-    if (first === undefined || end === undefined || !goesOnFrom(first.part, applied)) return;
+    if (first === undefined || end === undefined || applied.index < first.part.basis) return;
     const snapshot: Snapshot = { last: end.part.last, membership: end.members.membership };
     const parts = each.parts;
     each.parts = [];
@@ -282,9 +281,4 @@ export class SnapshotReceiver {
     // A message that is not accepted is lost, and repeated later.
     this.#ports.peers.sendLetter(nodeOf(from), { group: group.id, from: group.self, to: from, transfer, content });
   }
-}
-
-/** Returns whether the state has everything that the part builds upon. */
-function goesOnFrom({ basis, basisIndex = 0 }: CheckedPart, { revision, index }: AppliedMark): boolean {
-  return revision >= basis && index >= basisIndex;
 }

@@ -125,9 +125,9 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'rebuild-not-synced',
     file: 'src/cluster/core/crash-recovery.ts',
-    find: '  await machines.rebuild({ from: kv, to: new SyncedStore(kv, syncStore) }, group, checkpoint);',
+    find: '  await machines.rebuild({ from: kv, to: new SyncedStore(kv, syncStore) }, group, { ...checkpoint, synced });',
     replace:
-      '  await machines.rebuild({ from: kv, to: new SyncedStore(kv, () => Promise.resolve()) }, group, checkpoint);',
+      '  await machines.rebuild({ from: kv, to: new SyncedStore(kv, () => Promise.resolve()) }, group, { ...checkpoint, synced });',
     breaks: 'a second power failure finds half of a rebuilt database',
     run: { aimed: true, first: [1063] },
   },
@@ -282,8 +282,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'chain-without-its-past',
     file: 'src/database/database-writer.ts',
-    find: '    const chainHash = known ?? this.#reader.source.sha256([this.#chainHash, stored]);',
-    replace: '    const chainHash = known ?? this.#reader.source.sha256([stored]);',
+    find: '    const chainHash = this.#reader.source.sha256([this.#chainHash, stored]);',
+    replace: '    const chainHash = this.#reader.source.sha256([stored]);',
     breaks: 'the hash of a revision says nothing of those before it',
   },
   {

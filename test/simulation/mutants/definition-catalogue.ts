@@ -11,11 +11,11 @@ export const DEFINITION_MUTANTS: readonly Mutant[] = [
     run: { nodes: 3, definitions: true, first: [7] },
   },
   {
-    name: 'bytes-removed-while-named',
+    name: 'component-forgotten-while-named',
     file: 'src/database/definition-ledger.ts',
-    find: '      if (blob.versionCount === 0) removed.push(',
-    replace: '      if (blob.versionCount <= 1) removed.push(',
-    breaks: 'a component loses its bytes while one version names it still',
+    find: '    if (blob.versionCount === 0) this.#blobs.delete(digest);',
+    replace: '    if (blob.versionCount <= 1) this.#blobs.delete(digest);',
+    breaks: 'a component is forgotten while one version names it still',
     run: { nodes: 3, definitions: true },
   },
   {
@@ -27,12 +27,11 @@ export const DEFINITION_MUTANTS: readonly Mutant[] = [
     run: { nodes: 3, definitions: true, first: [7] },
   },
   {
-    name: 'bytes-before-their-removal',
-    file: 'src/database/definition-journal.ts',
-    find: '    const key = this.#reader.keys.componentPart(digestBytes(blob.digest), part).slice();\n    this.#pending.push({ key, value: row.take() });\n',
-    replace:
-      '    const key = this.#reader.keys.componentPart(digestBytes(blob.digest), part).slice();\n    this.#pending.unshift({ key, value: row.take() });\n',
-    breaks: 'a component that is removed and brought again within a batch is lost',
-    run: { nodes: 3, definitions: true, first: [34] },
+    name: 'part-of-every-other-definition',
+    file: 'src/database/control-rows.ts',
+    find: "  return entry?.kind === 'part' ? [",
+    replace: "  return entry?.kind === 'part' && definitions % 2 === 1 ? [",
+    breaks: 'the bytes of some components are not found',
+    run: { nodes: 3, definitions: true },
   },
 ];

@@ -38,12 +38,12 @@ const ENTRIES: readonly DefinitionEntry[] = [
 ];
 const OUTCOMES: readonly DefinitionOutcome[] = [
   { kind: 'no-component', next: 0 },
-  { kind: 'part-taken', next: 1, removed: [] },
-  { kind: 'part-taken', next: 2, removed: [] },
+  { kind: 'part-taken', next: 1 },
+  { kind: 'part-taken', next: 2 },
   { kind: 'defined', version: toVersionNumber(1), isNew: true },
-  { kind: 'part-taken', next: 1, removed: [] },
+  { kind: 'part-taken', next: 1 },
   { kind: 'defined', version: toVersionNumber(1), isNew: true },
-  { kind: 'deleted', removed: [{ digest: LARGE.digest, partCount: 2 }] },
+  { kind: 'deleted' },
 ];
 
 function define(world: ReplicaWorld, member: WorldNode, group: GroupId, entry: DefinitionEntry): Promise<unknown> {

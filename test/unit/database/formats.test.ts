@@ -16,9 +16,10 @@ import {
 } from '#model';
 import { DATABASE_ID, DatabaseHost } from '../../support/database-host.ts';
 import { historyOf } from '../../support/database-rows.ts';
+import { blobOf, stamped } from '../../support/definition-entries.ts';
 import { componentName } from '../../support/definitions.ts';
 import { eventBytes } from '../../support/events.ts';
-import { exampleOf } from '../../support/format-pages.ts';
+import { exampleOf, examplesOf } from '../../support/format-pages.ts';
 
 const event = eventBytes({
   source: '/streams/orders',
@@ -79,11 +80,15 @@ describe('docs/formats', () => {
     expect(exampleOf('keys.md')).toBe(shown.map(toHex).join(''));
   });
 
-  it('history.md shows a record, up to the body of its transaction', async () => {
+  it('history.md shows the record of a transaction, up to its body, and that of a part of a component', async () => {
     const host = await exampleHost();
-    const { view } = host.reader().transaction(1);
+    const { view, end } = host.reader().transaction(1);
     const bodyLength = view.body.end - view.body.start;
-    expect(exampleOf('history.md')).toBe(toHex(historyOf(host.kv).subarray(0, -bodyLength)));
+    const part = { kind: 'part', blob: blobOf('a', 3), part: 0, bytes: encodeUtf8('abc') } as const;
+    host.define(stamped(part, Date.UTC(2026, 0, 1, 0, 0, 1)));
+    await host.flush();
+    const bytes = historyOf(host.kv);
+    expect(examplesOf('history.md')).toEqual([toHex(bytes.subarray(0, end - bodyLength)), toHex(bytes.subarray(end))]);
   });
 
   it('indexes.md shows the rows of an event', async () => {

@@ -14,7 +14,7 @@ import {
   uuidv7,
 } from '#base';
 import { encodeTransactPayload, NO_OPTIONS, readTransactPayload, type StoredEventId, stampPayload } from '#model';
-import { NO_DEFINITIONS, NO_REFUSALS, readAppliedRow, writeApplied } from '../../../src/database/applied.ts';
+import { readAppliedRow, writeApplied } from '../../../src/database/applied.ts';
 import { sealRow } from '../../../src/database/corruption.ts';
 import {
   CHUNK_ENTRIES,
@@ -31,10 +31,16 @@ import {
 import { HEAD_KIND, type HeadName } from '../../../src/database/keys.ts';
 import { extraOf, PostingBlock, type PostingEntry, PostingPlace, writePosting } from '../../../src/database/posting.ts';
 import {
+  type ControlToWrite,
+  RECORD,
   type RecordToWrite,
+  readControlHead,
   readRecord,
   readRecordHead,
+  readRecords,
+  readTransaction,
   recordLength,
+  writeControl,
   writeRecord,
 } from '../../../src/database/record.ts';
 import * as small from '../../../src/database/small-rows.ts';
@@ -258,14 +264,8 @@ describe('the applied row', () => {
     nextStreamId: fc.nat(),
     nextTypeId: fc.nat(),
     nextSourceId: fc.nat(),
-    definitions: fc.oneof(
-      fc.constant(NO_DEFINITIONS),
-      fc.record({ index: fc.integer({ min: 1, max: 2 ** 40 }).map(toLogIndex), chainHash: hash }),
-    ),
-    refusals: fc.oneof(
-      fc.constant(NO_REFUSALS),
-      fc.record({ number: fc.integer({ min: 1, max: 2 ** 40 }), index: fc.integer({ min: 1 }).map(toLogIndex) }),
-    ),
+    definitions: fc.nat(),
+    control: fc.option(fc.record({ position: u48, hash }), { nil: undefined }),
   });
 
   it('decodes to what was encoded', () => {
@@ -279,11 +279,11 @@ describe('the applied row', () => {
 
   it('of an older format is refused', () => {
     const row = written((into) => {
-      into.u8(6);
+      into.u8(7);
       into.bytes(new Uint8Array(90));
       sealRow(into);
     });
-    const refusal = 'its format is 6, of a release that kept events in pages; this release reads format 7';
+    const refusal = 'its format is 7, of an earlier release; this release reads format 8';
     expect(() => readAppliedRow(KEY, row)).toThrow(refusal);
   });
 
@@ -334,7 +334,7 @@ describe('records', () => {
         });
         for (const [place, { body, ...head }] of records.entries()) {
           const [start = 0, end = bytes.length] = starts.slice(place);
-          const read = readRecord(bytes, start, base);
+          const read = readTransaction(bytes, start, base);
           if (typeof read !== 'object') throw new Error(read);
           expect(read).toMatchObject({ ...head, recordedTimeMs: 5001 + place, eventCount: 2, end: base + end });
           expect(read.bytes.subarray(read.view.body.start, read.view.body.end)).toEqual(body);
@@ -360,7 +360,34 @@ describe('records', () => {
 
   it('of another kind or another place in the log are refused', () => {
     const bytes = written((into) => void writeRecord(into, new ByteWriter(), recordOf(7, 20, [])));
-    expect(readRecord(bytes.with(0, 2), 0, 0)).toBe('kind 2 is unknown here, 1 would be known');
+    expect(readRecord(bytes.with(0, 4), 0, 0)).toBe('kind 4 is unknown here, 1 to 3 would be known');
     expect(readRecord(bytes.with(7, 0xff), 0, 0)).toBe('it holds no logged transaction');
+  });
+
+  const control = fc.record<ControlToWrite>({
+    kind: fc.constantFrom(RECORD.DEFINITION, RECORD.REFUSAL),
+    place: fc.record({ index: u48.map(toLogIndex), term: u48.map(toTerm) }),
+    revision: u48.map(toRevision),
+    hash,
+    payload: fc.uint8Array({ minLength: 13, maxLength: 600 }),
+  });
+
+  it('of definitions and refusals decode to what was encoded, and are no transactions', () => {
+    fc.assert(
+      fc.property(fc.array(control, { minLength: 1, maxLength: 4 }), fc.nat(2 ** 40), (list, base) => {
+        const bytes = written((into) => {
+          for (const each of list) writeControl(into, new ByteWriter(), each);
+        });
+        const [first] = list;
+        expect(readRecords(bytes, base)).toMatchObject(list);
+        expect(readRecords(bytes.subarray(0, -1), base) ?? []).toMatchObject(list.slice(0, -1));
+        expect(readRecordHead(bytes, 0, base)).toBe('it holds no logged transaction');
+        // Bytes of the part of a component may be missing.
+        const isPart = first?.kind === RECORD.DEFINITION && first.payload[1] === 2;
+        const cut = bytes.subarray(0, (recordLength(bytes, 0) ?? 0) - 1);
+        expect(typeof readControlHead(cut, 0, base)).toBe(isPart && cut.length > 180 ? 'object' : 'undefined');
+        expect(readControlHead(bytes, 0, base)).toMatchObject(first ?? {});
+      }),
+    );
   });
 });

@@ -1,14 +1,14 @@
-// Goal: missing or wrong rows of definitions are found after a crash and between replicas; a component may be removed
-// while it is sent (D11, D16, D23). Method: three components, each fault in turn.
+// Goal: missing rows and wrong records of definitions are found after a crash; the bytes of components stay (D11, D23).
+// Method: two components, each fault in turn.
 import { describe, expect, it } from 'vitest';
-import { NO_BYTES, toHex, toLogIndex, toRevision } from '#base';
-import { componentBytes, componentPart, ReadDefinitions, rebuildDerived, verifyDefinitions } from '#database';
+import { NO_BYTES, toLogIndex, toRevision, toTerm } from '#base';
+import { componentBytes, ReadDefinitions, verifyHistory } from '#database';
 import type { KvStore } from '#kv';
 import { BLOB_PART_BYTES, type DefinitionEntry } from '#model';
-import { digestBytes } from '../../../src/database/definition-record.ts';
-import { DatabaseHost, historyFor, takeOver } from '../../support/database-host.ts';
+import { pulled, scanLogBatches } from '#query';
+import { CountingReader } from '../../support/counting-reader.ts';
+import { DatabaseHost } from '../../support/database-host.ts';
 import { transactionOf } from '../../support/database-requests.ts';
-import { sharedContent } from '../../support/database-rows.ts';
 import { blobOf, DEFINITIONS, partOf, stamped } from '../../support/definition-entries.ts';
 
 const SMALL = blobOf('a', 30);
@@ -29,8 +29,8 @@ const ENTRIES: readonly DefinitionEntry[] = [
   partOf(LARGE, 0),
 ];
 const LARGE_BYTES = new Uint8Array(LARGE.size).fill(0x63, 0, BLOB_PART_BYTES).fill(0x64, BLOB_PART_BYTES);
-const DURABLE = toLogIndex(3);
-const LAST = 2 + ENTRIES.length;
+/** Before the first definition. */
+const DURABLE = { index: toLogIndex(2), term: toTerm(1), revision: toRevision(2) };
 
 async function transact(host: DatabaseHost, n: number): Promise<void> {
   const events = [{ id: `e-${n}`, type: 't', source: 'orders', stream: 'orders' }];
@@ -54,44 +54,48 @@ async function put(kv: KvStore, key: Uint8Array, value: Uint8Array | undefined):
   await kv.write(batch);
 }
 
-it.each([4, 7])('verifyDefinitions (D11) reports a missing or different record of entry %i', async (index) => {
+it.each([1, 3, 5])('verifyHistory (D11) reports the missing row of definition %i', async (number) => {
   const host = await fullHost();
-  const key = host.reader().keys.definition(index).slice();
-  const whole = host.kv.get(key)?.slice() ?? NO_BYTES;
-  for (const value of [undefined, whole.with(7, (whole[7] ?? 0) ^ 1)]) {
-    await put(host.kv, key, value);
-    expect(await verifyDefinitions(host.reader(), DURABLE)).toMatchObject({ kind: 'broken' });
-  }
   const { keys } = host.reader();
-  await put(host.kv, key, host.kv.get(keys.definition(index === 4 ? 5 : 4).slice()));
-  expect(await verifyDefinitions(host.reader(), DURABLE)).toMatchObject({ kind: 'broken' });
-  await put(host.kv, key, whole);
-  expect(await verifyDefinitions(host.reader(), DURABLE)).toEqual({ kind: 'whole' });
-});
-
-it('verifyDefinitions (D11) reports a missing or different part after the durable entry', async () => {
-  const host = await fullHost();
-  const key = host.reader().keys.componentPart(digestBytes(LARGE.digest), 1).slice();
-  const small = host.kv.get(host.reader().keys.componentPart(digestBytes(SMALL.digest), 0));
-  for (const value of [undefined, small]) {
+  const key = keys.definition(number).slice();
+  const whole = host.kv.get(key)?.slice();
+  for (const value of [undefined, host.kv.get(keys.definition(number === 1 ? 2 : number - 1).slice())]) {
     await put(host.kv, key, value);
-    expect(await verifyDefinitions(host.reader(), DURABLE)).toMatchObject({
-      kind: 'broken',
-      fault: `part 1 of the component ${LARGE.digest} is not whole`,
-    });
+    expect(await verifyHistory(host.source, DURABLE)).toContain('the row of a definition is missing');
   }
+  await put(host.kv, key, whole);
+  expect(await verifyHistory(host.source, DURABLE)).toBeUndefined();
 });
 
-it.each([4, 7])(
-  'ReadDefinitions (D24) throws for a missing record of entry %i, and continues when it exists',
-  async (index) => {
+it('verifyHistory (D11) reports another byte of a part, a hash, a revision or an entry', async () => {
+  const host = await fullHost();
+  const { end: last, control } = host.machine.applied;
+  for (const number of [2, 4]) {
+    const position = host.reader().positionIn(host.reader().keys.definition(number)) ?? 0;
+    const { end } = host.reader().controlAt(position);
+    const record = host.kv.history.read(host.source.group, { from: position, to: end });
+    // Behind kind and length; and the last byte.
+    for (const at of [5, 6, 8, 20, end - position - 1]) {
+      const right = record[at] ?? 0;
+      record[at] = right ^ 1;
+      expect(await verifyHistory(host.source, DURABLE), `byte ${at}`).toBeTypeOf('string');
+      record[at] = right;
+    }
+  }
+  expect(control?.position).toBeLessThan(last);
+  expect(await verifyHistory(host.source, DURABLE)).toBeUndefined();
+});
+
+it.each([1, 4])(
+  'ReadDefinitions (D24) throws for a missing row of definition %i, and continues when it exists',
+  async (number) => {
     const host = await fullHost();
     const definitions = new ReadDefinitions(host.source);
-    const key = host.reader().keys.definition(index).slice();
+    const key = host.reader().keys.definition(number).slice();
     const whole = host.kv.get(key)?.slice() ?? NO_BYTES;
     await put(host.kv, key, undefined);
-    await expect(definitions.current()).rejects.toThrow(/record before it is missing|not that of the applied row/);
-    await put(host.kv, key, whole.with(7, (whole[7] ?? 0) ^ 1));
+    await expect(definitions.current()).rejects.toThrow('the position of a definition is missing');
+    await put(host.kv, key, whole.with(1, (whole[1] ?? 0) ^ 1));
     await expect(definitions.current()).rejects.toThrow(/checksum/);
     await put(host.kv, key, whole);
     const found = await definitions.current();
@@ -100,55 +104,50 @@ it.each([4, 7])(
   },
 );
 
-describe('the parts of a component (D23)', () => {
-  it('are returned as they arrived, and are removed with the last version that names them', async () => {
+describe('the bytes of a component (D23)', () => {
+  it('are returned as they arrived, also when no version names them any more', async () => {
     const host = await fullHost();
-    const part = componentPart(host.reader(), LARGE.digest, 1);
-    expect(part && toHex(part)).toBe('64'.repeat(5));
+    const others = [LARGE.size - 1, LARGE.size + 1].map((size) => ({ ...LARGE, size }));
+    for (const other of others) expect(await componentBytes(host.source, other)).toBeUndefined();
     expect(await componentBytes(host.source, LARGE)).toEqual(LARGE_BYTES);
-    expect(await componentBytes(host.source, { ...LARGE, size: LARGE.size - 1 })).toBeUndefined();
-    expect(await componentBytes(host.source, { ...LARGE, size: LARGE.size + 1 })).toBeUndefined();
     host.define(stamped(DELETE_LARGE, 3000));
     await host.flush();
-    expect([0, 1].map((each) => componentPart(host.reader(), LARGE.digest, each))).toEqual([undefined, undefined]);
-    expect(await componentBytes(host.source, LARGE)).toBeUndefined();
-    expect(componentPart(host.reader(), SMALL.digest, 0)).toHaveLength(30);
+    expect(await componentBytes(host.source, LARGE)).toEqual(LARGE_BYTES);
+    expect(await componentBytes(host.source, SMALL)).toHaveLength(30);
+    expect(await componentBytes(host.source, blobOf('e', 5))).toBeUndefined();
   });
 
-  it('may be removed while they are sent: the record is sent alone, and the log has the reason', async () => {
+  it('must be sent again once no version names them, and are then those that were sent last', async () => {
     const host = await fullHost();
-    const other = new DatabaseHost();
-    const history = historyFor(host, other);
-    expect(await history.faultInComponents()).toBeUndefined();
     host.define(stamped(DELETE_LARGE, 3000));
+    const define: DefinitionEntry = { kind: 'define', blob: LARGE, definition: SECOND };
+    expect(host.define(stamped(define, 3001))).toEqual({ kind: 'no-component', next: 0 });
+    const before = host.machine.applied.definitions;
+    for (const part of [0, 1]) host.define(stamped(partOf(LARGE, part), 3002));
+    expect(host.define(stamped(define, 3003))).toEqual({ kind: 'defined', version: 2, isNew: true });
     await host.flush();
-    await takeOver(history, other, 100);
-    const { term } = other.machine.applied;
-    other.machine.define({ index: toLogIndex(LAST + 1), term, payload: stamped(DELETE_LARGE, 3000) });
-    await other.flush();
-    expect(await sharedContent(other.kv)).toEqual(await sharedContent(host.kv));
-  });
-
-  it('are not sent when they are missing without a reason', async () => {
-    const host = await fullHost();
-    const other = new DatabaseHost();
-    const early = historyFor(host, other);
-    expect(await early.faultInComponents()).toBeUndefined();
-    await put(host.kv, host.reader().keys.componentPart(digestBytes(LARGE.digest), 0).slice(), undefined);
-    expect(await historyFor(host, other).faultInComponents()).toMatch(/not whole here yet/);
-    await expect(early.next(1e7)).rejects.toThrow('a part of a component is missing');
-  });
-
-  it('that were removed after a checkpoint are not offered until the log has repeated the removal', async () => {
-    const host = await fullHost();
-    const durable = host.machine.applied;
-    host.define(stamped(DELETE_LARGE, 3000));
-    await host.flush();
-    await rebuildDerived(host.kv, host.source, durable);
-    const other = new DatabaseHost();
-    expect(await historyFor(host, other).faultInComponents()).toMatch(/not whole here yet/);
-    expect(await host.reopen(false)).toEqual([]);
-    await host.flush();
-    expect(await historyFor(host, other).faultInComponents()).toBeUndefined();
+    const { keys } = host.reader();
+    const positions = [keys.definition(before + 2).slice(), keys.componentPart(LARGE.digest, 1).slice()];
+    const [record, part] = positions.map((key) => host.reader().positionIn(key));
+    expect(part).toBe(record);
+    expect(await componentBytes(host.source, LARGE)).toEqual(LARGE_BYTES);
   });
 });
+
+it.each(['forward', 'reverse'] as const)(
+  'a scan %s passes over the parts of a component, unread',
+  async (direction) => {
+    const host = await fullHost();
+    for (const n of [3, 4]) await transact(host, n);
+    host.define(stamped(DELETE_LARGE, 3000));
+    await host.flush();
+    const kv = new CountingReader(host.kv);
+    const found: number[] = [];
+    const scan = { at: 4, direction, pace: pulled(2000) };
+    for await (const slice of scanLogBatches({ ...host.source, kv }, scan)) {
+      found.push(...slice.map(({ revision }) => revision));
+    }
+    expect(found).toEqual(direction === 'forward' ? [1, 2, 3, 4] : [4, 3, 2, 1]);
+    expect(kv.bytes).toBeLessThan(50_000);
+  },
+);

@@ -79,8 +79,10 @@ it('records of any size are found by revision, by event and in slices of any siz
     const found: unknown[] = [];
     for (let from = 0; from < end; ) {
       const slice = await reader.slice({ from, to: end }, bytes);
-      expect(slice.bytes).toHaveLength(slice.end - from);
       found.push(...slice.transactions.map((transaction) => transaction.position));
+      const records = await reader.records({ from, to: end }, bytes);
+      expect(records.bytes).toHaveLength(records.end - from);
+      expect(records.records[0]).toMatchObject({ position: found[found.length - slice.transactions.length] });
       from = slice.end;
       reader.release();
     }

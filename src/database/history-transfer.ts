@@ -1,0 +1,128 @@
+/**
+ * A history on its way to a replica that has less of it: the records behind those that it has, in parts (D16).
+ *
+ * ```
+ * part := record*
+ * ```
+ * It goes up to the applied row as it is when the export begins. That is a consistent mark without a snapshot of the
+ * store: records never change, and what is written later lies behind the mark (D3, D7). Each record names its entry in
+ * the log, so every part ends at a place of its own.
+ */
+import type { Applied } from './applied.ts';
+import type { GroupMark } from './applied-state.ts';
+import { HistoryChain, type HistoryPoint } from './chain.ts';
+import { compareHistory, decodePoint } from './compare-history.ts';
+import { unexpectedRow } from './corruption.ts';
+import { DatabaseReader, type DatabaseSource } from './reader.ts';
+import { type LogPlace, readRecords, type StoredRecord } from './record.ts';
+
+/** Whole records; none where there is nothing left but to say how far the log has come. */
+export interface HistoryPart {
+  readonly data: Uint8Array;
+  /** Where in the log a replica that has taken it over stands. */
+  readonly last: LogPlace;
+  readonly isLast: boolean;
+}
+
+export class HistoryExport {
+  readonly #reader: DatabaseReader;
+  readonly #mark: Applied;
+  /** Position of the next record. */
+  #at: number;
+
+  /** Begins behind the point that a replica has reached. As text: why its history is not a beginning of this one. */
+  static open(source: DatabaseSource, there: Uint8Array): HistoryExport | string {
+    const point = decodePoint(there);
+    if (point === undefined) return 'it does not say where it ends';
+    const verdict = compareHistory(source, point);
+    if (typeof verdict === 'object') return `${verdict.what} is ${verdict.there} there, and ${verdict.here} here`;
+    return new HistoryExport(source, verdict === 'beyond' ? undefined : point);
+  }
+
+  /** Without a point the other replica has more than this one, and needs nothing. */
+  private constructor(source: DatabaseSource, point: HistoryPoint | undefined) {
+    const reader = new DatabaseReader(source, { lends: true });
+    const mark = reader.applied();
+    if (mark === undefined) throw unexpectedRow(reader.keys.applied(), 'the applied row is missing');
+    this.#reader = reader;
+    this.#mark = mark;
+    this.#at = point === undefined ? mark.end : endOf(reader, point);
+  }
+
+  /** Who belongs to the group as of the mark. */
+  get group(): GroupMark {
+    return this.#mark.group;
+  }
+
+  /** The next part, of at most so many bytes, or of one record. Not called again after the last one. */
+  async next(bytesMax: number): Promise<HistoryPart> {
+    const { index, term, end: to } = this.#mark;
+    if (this.#at >= to) return { data: new Uint8Array(0), last: { index, term }, isLast: true };
+    this.#reader.release();
+    const { records, bytes, end } = await this.#reader.records({ from: this.#at, to }, bytesMax);
+    this.#at = end;
+    const isLast = end === to;
+    return { data: bytes.slice(), last: (isLast ? undefined : records.at(-1)?.place) ?? { index, term }, isLast };
+  }
+}
+
+/** Position behind the records up to the point. */
+function endOf(reader: DatabaseReader, { revision, control }: HistoryPoint): number {
+  const transactions = revision === 0 ? 0 : reader.transactionHead(revision).end;
+  return Math.max(transactions, control === undefined ? 0 : reader.controlAt(control.position).end);
+}
+
+/** Records of another replica that continue a history, whose bytes one behind the other are `data`. */
+export interface CheckedRecords {
+  readonly records: readonly StoredRecord[];
+  readonly data: Uint8Array;
+}
+
+/**
+ * Checks the records that another replica sends: whether they continue where this one ends, and are whole. It changes
+ * nothing, and says what is wrong as text: the other replica may be the damaged one. What was checked is taken over by
+ * `DatabaseMachine.install`.
+ */
+export class HistoryImport {
+  readonly #source: DatabaseSource;
+  #chain: HistoryChain;
+  #end: number;
+
+  constructor(source: DatabaseSource, applied: Applied) {
+    this.#source = source;
+    this.#chain = new HistoryChain(source.sha256, applied);
+    this.#end = applied.end;
+  }
+
+  /** Up to where everything was right. */
+  get point(): HistoryPoint {
+    return this.#chain;
+  }
+
+  /** The same in the log. */
+  get index(): number {
+    return this.#chain.index;
+  }
+
+  /** The records of a part, or what is wrong with it; then nothing of it counts. */
+  take(data: Uint8Array): CheckedRecords | string {
+    try {
+      const chain = new HistoryChain(this.#source.sha256, this.#chain);
+      const records = this.#read(data, chain);
+      if (typeof records === 'string') return `After revision ${chain.revision} and entry ${chain.index}: ${records}`;
+      this.#chain = chain;
+      this.#end += data.length;
+      return { records, data };
+    } catch (error) {
+      return error instanceof Error ? error.message : String(error);
+    }
+  }
+
+  #read(data: Uint8Array, chain: HistoryChain): readonly StoredRecord[] | string {
+    const records = readRecords(data, this.#end) ?? [];
+    if (typeof records === 'string') return records;
+    const fault = records.map((record) => chain.take(record)).find((each) => each !== undefined);
+    if (fault !== undefined) return fault;
+    return (records.at(-1)?.end ?? this.#end) === this.#end + data.length ? records : 'it ends inside a record';
+  }
+}
