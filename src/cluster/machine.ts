@@ -113,8 +113,8 @@ export interface Machines {
   /** Returns whether the history between the durable mark and the applied row is complete. */
   verify(kv: KvReader, group: GroupId, durable: DurableMark): Promise<boolean>;
   /**
-   * Takes the database back to the durable mark: removes later records and derives the rows again. The given store makes
-   * each change durable before the next. Everything of the history before `synced` is durable, at least up to the mark.
+   * Takes the database back to the durable mark: removes later records and derives the rows again. The given store
+   * makes each change durable before the next. The history is durable up to `synced`, which is not before the mark.
    */
   rebuild(
     store: { readonly from: KvReader; readonly to: KvWriter },

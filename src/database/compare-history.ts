@@ -1,5 +1,6 @@
 /**
- * Where a history ends, as replicas tell it one another, and whether one is a beginning of another, by their hashes (D3).
+ * Where a history ends, as one replica tells another, and whether it is a beginning of another history, by the hashes
+ * (D3).
  *
  * ```
  * point := varint revision, 32 bytes H(revision), [varint position of the last control record, 32 bytes its hash]

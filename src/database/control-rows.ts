@@ -33,12 +33,13 @@ export function keysOfControl(
  * The latest refusal of the id that was kept; undefined when there is none. The id may have been committed since, which
  * is to be looked for first.
  */
-export function refusalOf(reader: DatabaseReader, transactionId: Uint8Array): KeptRefusal | undefined {
+export async function refusalOf(reader: DatabaseReader, transactionId: Uint8Array): Promise<KeptRefusal | undefined> {
   const position = reader.positionIn(reader.keys.refusal(transactionId));
   if (position === undefined) return undefined;
   // The row may be newer than what the reader has seen.
   reader.applied();
-  const refusal = readRefusal(reader.controlAt(position));
+  const [record] = await reader.controlsAt([position]);
+  const refusal = record && readRefusal(record);
   if (refusal === undefined) throw unexpectedRecord(reader.source.group, position, 'it is no refusal');
   return refusal;
 }

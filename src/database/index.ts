@@ -86,7 +86,7 @@ export {
   loadLedger,
   ReadDefinitions,
 } from './read-definitions.ts';
-export { DatabaseReader, type DatabaseSource, eventsOf, type HistorySlice, type StoredEvent } from './reader.ts';
+export { DatabaseReader, type DatabaseSource, eventsOf, type StoredEvent } from './reader.ts';
 export { rebuildDerived } from './rebuild.ts';
 export { type LogPlace, type StoredTransaction, type TransactionHead } from './record.ts';
 export { rootOf } from './recovered-binding.ts';

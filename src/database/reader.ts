@@ -52,14 +52,6 @@ export interface StoredEvent {
   readonly storedId?: string;
 }
 
-/** Transactions of a history, one behind the other; control records between them are left out. */
-export interface HistorySlice {
-  /** In order of revision, without a gap. */
-  readonly transactions: readonly StoredTransaction[];
-  /** Position behind the last of them, or behind control records that follow it. */
-  readonly end: number;
-}
-
 /** Whole records of a history, one behind the other. */
 export interface RecordSlice {
   readonly records: readonly StoredRecord[];
@@ -226,16 +218,15 @@ export class DatabaseReader {
   }
 
   /**
-   * The transactions from position `from` on, where a record begins, to `to`, where one ends: about so many bytes of
-   * them, and one at least where there is one. A control record at the end of what was read is not read.
+   * The transactions from position `from` on, where one begins, to `to`, where a record ends: about so many bytes of
+   * them, and one at least. They have no gap. Control records between them are passed over, and a long one is not read.
    */
-  slice({ from, to }: HistoryRange, bytes: number): HistorySlice | Promise<HistorySlice> {
-    if (from >= to) return { transactions: [], end: from };
-    const slice = this.#read({ from, to }, bytes, (all, wanted) => this.#cut(all, { from, bytes: wanted }));
-    const isFound = ({ transactions }: HistorySlice): boolean => transactions.length > 0;
-    const next = (found: HistorySlice): HistorySlice | Promise<HistorySlice> =>
-      isFound(found) ? found : this.slice({ from: found.end, to }, bytes);
-    return slice instanceof Promise ? slice.then(next) : next(slice);
+  transactions(
+    { from, to }: HistoryRange,
+    bytes: number,
+  ): readonly StoredTransaction[] | Promise<readonly StoredTransaction[]> {
+    if (from >= to) return [];
+    return this.#read({ from, to }, bytes, (all, wanted) => this.#cut(all, { from, bytes: wanted }));
   }
 
   /** Whole records of every kind, in the same way: at most so many bytes of them, but one at least. */
@@ -344,18 +335,22 @@ export class DatabaseReader {
   }
 
   /** Undefined when the first transaction is longer than `all`. */
-  #cut(all: Uint8Array, wanted: { readonly from: number; readonly bytes: number }): HistorySlice | undefined {
+  #cut(
+    all: Uint8Array,
+    wanted: { readonly from: number; readonly bytes: number },
+  ): readonly StoredTransaction[] | undefined {
     const transactions: StoredTransaction[] = [];
     let at = 0;
     while (at < all.length && at < wanted.bytes) {
       const position = wanted.from + at;
-      const skipped = controlLength(all, at);
+      const skipped = at === 0 ? 0 : controlLength(all, at);
       if (skipped > 0) {
         at += skipped;
         continue;
       }
       const found = readTransaction(all, at, wanted.from);
-      if (typeof found === 'string' && at === 0) throw unexpectedRecord(this.source.group, position, found);
+      if (typeof found === 'string' && transactions.length === 0)
+        throw unexpectedRecord(this.source.group, position, found);
       if (typeof found !== 'object') break;
       at = found.end - wanted.from;
       const before = transactions.at(-1);
@@ -365,7 +360,7 @@ export class DatabaseReader {
       }
       transactions.push(found);
     }
-    return at === 0 ? undefined : { transactions, end: wanted.from + at };
+    return transactions.length > 0 ? transactions : undefined;
   }
 
   #firstLength(bytes: Uint8Array, { from, to }: HistoryRange): number {

@@ -6,7 +6,7 @@
  * is no gap between two slices: a missing record is an error, never a shorter answer. (Q6)
  */
 import { assert } from '#base';
-import { type DatabaseReader, type HistorySlice, type StoredTransaction, unexpectedRow } from '#database';
+import { type DatabaseReader, type StoredTransaction, unexpectedRow } from '#database';
 import type { Direction } from '#model';
 import { pulled, type SlicePace } from './slice-pace.ts';
 
@@ -31,6 +31,8 @@ export async function transactionOf(reader: DatabaseReader, revision: number): P
   assert(transaction !== undefined, 'A pace that is pulled admits every transaction', revision);
   return transaction;
 }
+
+type Slice = readonly StoredTransaction[];
 
 export class HistoryScan {
   readonly #reader: DatabaseReader;
@@ -61,7 +63,7 @@ export class HistoryScan {
     const isForward = this.#options.direction === 'forward';
     const bytes = this.#sliceBytes === 0 ? SLICE_BYTES_FIRST : this.#sliceBytes * SLICE_GROWTH;
     this.#sliceBytes = Math.min(bytes, this.#options.pace.bytes);
-    const { transactions } = await (isForward ? this.#sliceUp() : this.#sliceDown());
+    const transactions = await (isForward ? this.#sliceUp() : this.#sliceDown());
     const admitted = this.#admitted(this.#verified(isForward ? transactions : transactions.toReversed()));
     if (isForward) this.#first += admitted.length;
     else this.#last -= admitted.length;
@@ -79,13 +81,13 @@ export class HistoryScan {
     else this.#first = revision;
   }
 
-  #sliceUp(): HistorySlice | Promise<HistorySlice> {
+  #sliceUp(): Slice | Promise<Slice> {
     this.#end ??= this.#reader.start(this.#last + 1);
-    return this.#reader.slice({ from: this.#reader.start(this.#first), to: this.#end }, this.#sliceBytes);
+    return this.#reader.transactions({ from: this.#reader.start(this.#first), to: this.#end }, this.#sliceBytes);
   }
 
   /** The last transactions, of up to twice as many bytes as the slice should have; at least one. */
-  #sliceDown(): HistorySlice | Promise<HistorySlice> {
+  #sliceDown(): Slice | Promise<Slice> {
     const to = this.#reader.start(this.#last + 1);
     this.#transactionBytes ??= to / this.#last;
     let count = Math.max(1, Math.floor(this.#sliceBytes / this.#transactionBytes));
@@ -95,7 +97,7 @@ export class HistoryScan {
       if (to - from > 2 * this.#sliceBytes && first < this.#last) continue;
       this.#transactionBytes = (to - from) / (this.#last - first + 1);
       // Behind a long transaction there may be the parts of a component, which need not be read.
-      return this.#reader.slice({ from, to }, Math.min(to - from, 2 * this.#sliceBytes));
+      return this.#reader.transactions({ from, to }, Math.min(to - from, 2 * this.#sliceBytes));
     }
   }
 

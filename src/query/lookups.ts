@@ -40,7 +40,7 @@ export async function transactionById(
 }
 
 /** The latest stored refusal of this id, whether or not the id was committed since. */
-export function refusalById(source: DatabaseSource, id: Uint8Array): KeptRefusal | undefined {
+export function refusalById(source: DatabaseSource, id: Uint8Array): Promise<KeptRefusal | undefined> {
   return refusalOf(new DatabaseReader(source), id);
 }
 

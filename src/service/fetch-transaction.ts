@@ -30,7 +30,7 @@ export async function fetchTransaction(
   return context.reads.read(view.binding, async () => {
     const source = context.reads.source(view.binding);
     const stored = view.revision === 0 ? undefined : await transactionById(source, view.revision, id);
-    if (stored === undefined) throw refusedOrNot(scopeOf(view), id, refusalById(source, id));
+    if (stored === undefined) throw refusedOrNot(scopeOf(view), id, await refusalById(source, id));
     return { ...scopeOf(view), transaction: describe(id, stored), causes: await causesOf(source, stored) };
   });
 }

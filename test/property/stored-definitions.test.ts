@@ -1,5 +1,5 @@
-// Goal: all replicas store the same definitions and refusals through flushes, restarts and snapshots, and make every row
-// again from the history (D8, D11, D16, D23). Method: random entries on two machines; rows and histories compared.
+// Goal: all replicas store the same definitions and refusals through flushes, restarts and snapshots, and make every
+// row again from the history (D8, D11, D16, D23). Method: random entries on two machines; rows and histories compared.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { toRevision } from '#base';

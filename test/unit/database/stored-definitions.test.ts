@@ -2,13 +2,14 @@
 // Method: two components, each fault in turn.
 import { describe, expect, it } from 'vitest';
 import { NO_BYTES, toLogIndex, toRevision, toTerm } from '#base';
-import { componentBytes, ReadDefinitions, verifyHistory } from '#database';
+import { componentBytes, ReadDefinitions, rebuildDerived, verifyHistory } from '#database';
 import type { KvStore } from '#kv';
 import { BLOB_PART_BYTES, type DefinitionEntry } from '#model';
 import { pulled, scanLogBatches } from '#query';
 import { CountingReader } from '../../support/counting-reader.ts';
-import { DatabaseHost } from '../../support/database-host.ts';
+import { DatabaseHost, synced } from '../../support/database-host.ts';
 import { transactionOf } from '../../support/database-requests.ts';
+import { dump } from '../../support/database-rows.ts';
 import { blobOf, DEFINITIONS, partOf, stamped } from '../../support/definition-entries.ts';
 
 const SMALL = blobOf('a', 30);
@@ -84,6 +85,23 @@ it('verifyHistory (D11) reports another byte of a part, a hash, a revision or an
   }
   expect(control?.position).toBeLessThan(last);
   expect(await verifyHistory(host.source, DURABLE)).toBeUndefined();
+});
+
+it('rebuildDerived (D11) reads no record behind the synced end, and fails at a broken one before it', async () => {
+  const host = await fullHost();
+  const durable = synced(host.machine.applied);
+  const rows = await dump(host.kv);
+  const [before, behind] = [durable.control?.position ?? 0, durable.end];
+  host.define(stamped(DELETE_LARGE, 3000));
+  await host.flush();
+  const { end } = host.machine.applied;
+  const bytes = host.kv.history.read(host.source.group, { from: 0, to: end });
+  bytes[behind] = 77;
+  await rebuildDerived(host.kv, host.source, durable);
+  expect(await dump(host.kv)).toEqual(rows);
+  const again = host.kv.history.read(host.source.group, { from: 0, to: durable.end });
+  again[before] = 77;
+  await expect(rebuildDerived(host.kv, host.source, durable)).rejects.toThrow('kind 77 is unknown here');
 });
 
 it.each([1, 4])(
