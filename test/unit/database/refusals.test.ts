@@ -1,8 +1,8 @@
 // Goal: refusals that clients can look up are kept across flushes, restarts and replicas, and decide nothing (D25, ADR
 // 0142). Method: few ids that are refused again and again; rows compared and removed.
 import { describe, expect, it } from 'vitest';
-import { toLogIndex, toRevision, toTerm } from '#base';
-import { rebuildDerived, refusalOf, verifyHistory } from '#database';
+import { NO_BYTES, toHex, toLogIndex, toRevision, toTerm } from '#base';
+import { compareHistory, encodePoint, HistoryExport, rebuildDerived, refusalOf, verifyHistory } from '#database';
 import { ALL, type Constraint, encodeTransactPayload, NO_OPTIONS, ORIGIN, stampPayload } from '#model';
 import { RECORD } from '../../../src/database/record.ts';
 import { encodeRefusal, readRefusal } from '../../../src/database/refusal-record.ts';
@@ -113,6 +113,28 @@ describe('the kept refusals (D25)', () => {
     await other.flush();
     expect(await kept(other)).toEqual([1, 3, 5, 7, 9, 11]);
     expect(await sharedContent(other.kv)).toEqual(mark);
+  });
+
+  it('that another replica has in place of these are noticed, and further ones are not (D16)', async () => {
+    const hosts = [[2], [3], [2, 4], []].map(async (refused) => {
+      const host = new DatabaseHost();
+      await host.apply(payload(1, []));
+      for (const id of refused) await host.apply(payload(id, [NEVER]));
+      await host.flush();
+      return host;
+    });
+    const [one, other, further, behind] = await Promise.all(hosts);
+    if (one === undefined || other === undefined || further === undefined || behind === undefined) throw new Error();
+    const compared = (host: DatabaseHost): unknown => compareHistory(one.source, host.machine.applied);
+    const position = one.reader().transaction(1).end;
+    const hash = (host: DatabaseHost): string => toHex(host.machine.applied.control?.hash ?? NO_BYTES);
+    const what = `the hash of the control record at ${position}`;
+    expect(compared(other)).toEqual({ what, here: hash(one), there: hash(other) });
+    expect([one, further, behind].map(compared)).toEqual(['same', 'beyond', 'same']);
+    await one.apply(payload(5, []));
+    await one.flush();
+    expect(compared(further)).toMatchObject({ here: expect.not.stringMatching(hash(further)), there: hash(further) });
+    expect(HistoryExport.open(one.source, encodePoint(other.machine.applied))).toContain(what);
   });
 
   it('are found missing after a durable entry, and are restored from the log (D11)', async () => {
