@@ -1,7 +1,7 @@
 /**
  * The definitions of a database, as its history has them: the ledger is made anew from their records, which rows find
- * by their numbers. The machine that applies entries makes it when it is opened. A reader, beside it and maybe in another
- * isolate, has one that goes on from where it was whenever the applied row is further.
+ * by their numbers. The machine that applies entries makes it when it is opened. A reader, beside it and maybe in
+ * another isolate, has one that continues from where it was whenever the applied row is further.
  *
  *   D24  What a reader is told of definitions is what the records up to an applied row say, of the one at the moment of
  *        the question or a later one; a reader of one copy is never told less than before.

@@ -25,8 +25,8 @@ const SLICE_BYTES = 4 * 1024 * 1024;
 const FILTER_BYTES_MAX = 64 * 1024 * 1024;
 
 /**
- * The history is durable up to `synced`, which is not before the durable point. Nothing else may read or write the group
- * meanwhile. Throws when a durable record is missing or not whole.
+ * The history is durable up to `synced`, which is not before the durable point. Nothing else may read or write the
+ * group meanwhile. Throws when a durable record is missing or not whole.
  */
 export async function rebuildDerived(
   store: KvWriter,

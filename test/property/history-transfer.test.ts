@@ -62,6 +62,19 @@ describe('an imported history', () => {
     TIMEOUT_MS,
   );
 
+  it('is taken from where the log has come meanwhile', async () => {
+    const list = fc.sample(requests, { numRuns: 1, seed: 11 })[0] ?? [];
+    const one = await hostWith(list.slice(0, 9));
+    const other = new DatabaseHost();
+    const history = historyFor(one, other);
+    const check = new HistoryImport(other.source, other.machine.applied);
+    for (const request of list.slice(0, 5)) await other.apply(payloadOf(request));
+    expect(other.machine.revision).toBeGreaterThan(0);
+    take(other, check, await history.next(1e6), history);
+    await other.flush();
+    expect(await sharedContent(other.kv)).toEqual(await sharedContent(one.kv));
+  });
+
   it('continues with the log after its end', async () => {
     const list = fc.sample(requests, { numRuns: 1, seed: 11 })[0] ?? [];
     const one = await hostWith(list.slice(0, 8));

@@ -387,6 +387,8 @@ describe('records', () => {
         const cut = bytes.subarray(0, (recordLength(bytes, 0) ?? 0) - 1);
         expect(typeof readControlHead(cut, 0, base)).toBe(isPart && cut.length > 180 ? 'object' : 'undefined');
         expect(readControlHead(bytes, 0, base)).toMatchObject(first ?? {});
+        for (const length of [1, 8, 20, 45])
+          expect(readControlHead(bytes.subarray(0, length), 0, base)).toBeUndefined();
       }),
     );
   });
