@@ -309,7 +309,18 @@ const STATUS: f.Shape = f.shape('CairnClusterStatus', {
   adminSecretName: f.optional(f.text('The Secret with the key of the first administrator, as bootstrap-key.', 253)),
   caSecretName: f.optional(f.text('The Secret with the authority of the certificates, as ca.crt.', 253)),
   storageSize: f.optional(f.text('Size of the volumes. It exceeds spec.storage.size after automatic growth.', 32)),
+  finalVersion: f.optional(
+    f.text('The lowest release that can run: the upgrade to it is final, or becomes so next.', 63),
+  ),
+  finalLevel: f.optional(f.wholeNumber('The feature level that finalVersion brings.', 0, 4_294_967_295)),
   recoveryID: f.optional(f.text('The id of the last recovery that was carried out.', 63)),
+  recoveryStage: f.optional(
+    f.choice(
+      'Stage of a recovery of the catalog, during which all nodes are stopped. Stopped: nothing has changed yet. Founded: there is a new cluster with the data of recoverySurvivor.',
+      ['Stopped', 'Founded'],
+    ),
+  ),
+  recoverySurvivor: f.optional(f.text('The pod whose data the new cluster has, with recoveryStage Founded.', 63)),
 });
 
 export const CAIRN_CLUSTER: f.ResourceKind = {

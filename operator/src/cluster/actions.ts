@@ -4,6 +4,7 @@
  * Every action is idempotent, or names what it depends on: a uid, or the pods that must be in service meanwhile. The
  * caches of the operator lag behind, so the pods are read again from the API server before a pod or a claim is deleted.
  */
+import { CAIRN_CLUSTER, type CairnCluster, type CairnClusterStatus } from '../api/index.ts';
 import type { ClusterAdmin, NodeOrder } from '../client/index.ts';
 import { type Api, apply, type Kind, type KubeObject, type Place, pathOf, unless } from '../kube/index.ts';
 import { kindOf } from '../objects/index.ts';
@@ -21,11 +22,13 @@ export type Action =
   /** Changes the object with this uid; without one creates it. */
   | { readonly kind: 'apply'; readonly object: WantedObject; readonly uid?: string | undefined }
   /** Changes labels, annotations, finalizers or the spec of the object with this uid; null removes a field. */
+  | { readonly kind: 'patch'; readonly of: Kind; readonly object: KubeObject; readonly body: Patch }
+  /** Changes fields of the status; null removes one. Fails when the CairnCluster has changed since it was observed. */
   | {
-      readonly kind: 'patch';
-      readonly of: Kind;
-      readonly object: KubeObject;
-      readonly body: Patch;
+      readonly kind: 'record';
+      readonly object: CairnCluster;
+      readonly status: Changes<CairnClusterStatus>;
+      readonly why: string;
       /** Pods that must still be as the plan assumes. */
       readonly expects?: readonly Expected[];
     }
@@ -49,6 +52,8 @@ export type Action =
   /** Nothing is done now; the world is observed again soon. */
   | { readonly kind: 'wait'; readonly reason: string; readonly message: string };
 
+type Changes<Status> = { readonly [Field in keyof Status]?: Status[Field] | null };
+
 interface Patch {
   readonly metadata?: Readonly<Record<string, unknown>>;
   readonly spec?: Readonly<Record<string, unknown>>;
@@ -65,9 +70,8 @@ export interface Ports {
 export const MANAGER = 'cairn-operator';
 
 /** Whether the world must be observed before the next action. */
-export function isIrreversible(action: Action): boolean {
-  if (action.kind === 'patch') return action.expects !== undefined;
-  return action.kind !== 'apply' && action.kind !== 'wait';
+export function isIrreversible({ kind }: Action): boolean {
+  return kind !== 'apply' && kind !== 'patch' && kind !== 'wait';
 }
 
 export function wait(reason: string, message: string): readonly Action[] {
@@ -99,13 +103,20 @@ export async function act(action: Action, { api, admin, onApplied }: Ports): Pro
     }
     case 'patch': {
       const { uid } = action.object.metadata;
-      if (action.expects !== undefined) await verifyPods(api, action.object.metadata, action.expects);
       const body = { ...action.body, metadata: { ...action.body.metadata, uid } };
       await api.patch(pathOf(action.of, action.object.metadata), body, 'merge');
       return;
     }
+    case 'record': {
+      const { metadata } = action.object;
+      await verifyPods(api, metadata, action.expects);
+      // A merge patch removes a field whoever owns it.
+      const body = { metadata: { resourceVersion: metadata.resourceVersion }, status: action.status };
+      await api.patch(`${pathOf(CAIRN_CLUSTER, metadata)}/status`, body, 'merge');
+      return;
+    }
     case 'delete':
-      if (action.expects !== undefined) await verifyPods(api, action.object.metadata, action.expects);
+      await verifyPods(api, action.object.metadata, action.expects);
       if (action.lostNode !== undefined) await verifyLost(api, action.lostNode);
       await api.delete(pathOf(action.of, action.object.metadata), deleteOptions(action)).catch(unless(404));
       return;
@@ -142,7 +153,8 @@ function deleteOptions({ object, how }: Action & { readonly kind: 'delete' }): o
   };
 }
 
-async function verifyPods(api: Api, { namespace }: Place, expects: readonly Expected[]): Promise<void> {
+async function verifyPods(api: Api, { namespace }: Place, expects: readonly Expected[] = []): Promise<void> {
+  if (expects.length === 0) return;
   const { items } = await api.list<Pod>(pathOf(POD, { namespace }));
   const found = new Map(items.map((pod) => [pod.metadata.name, pod]));
   for (const { name, uid, isReady: isExpected } of expects) {

@@ -1,5 +1,4 @@
 /** The controller of CairnClusters: observes, plans, acts and reports (../kube/controller.ts). */
-import { isDeepStrictEqual } from 'node:util';
 import { CAIRN_CLUSTER, type CairnCluster } from '../api/index.ts';
 import type { SecretsState } from '../certificates/index.ts';
 import { CallError, type ClusterAdmin } from '../client/index.ts';
@@ -11,14 +10,15 @@ import {
   type KubeObject,
   type Outcome,
   pathOf,
+  unless,
 } from '../kube/index.ts';
 import { namesOf, type RecoveryPod, type RecoveryRun } from '../objects/index.ts';
 import { type Action, act, isIrreversible, MANAGER } from './actions.ts';
 import { Applied } from './applied.ts';
-import { type Claim, DATA, isReady, type KubeNode, type Pod, RECOVERY_ANNOTATION, type StatefulSet } from './kinds.ts';
+import { type Claim, DATA, isReady, type KubeNode, type Pod, type StatefulSet } from './kinds.ts';
 import { plan } from './plan.ts';
 import { noteOf, REASONS, recheckMs, statusOf } from './status.ts';
-import { isStopped, type OwnedObject, type WantedObject, type World } from './world.ts';
+import type { OwnedObject, WantedObject, World } from './world.ts';
 
 /** Objects that the controller reads. Two implementations: informers, and the simulation of test/operator/cluster. */
 export interface ObjectsOf {
@@ -51,8 +51,8 @@ interface Observed {
   readonly admin: ClusterAdmin | undefined;
 }
 
-/** An action with what it is carried out by, and the CairnCluster that it follows from. */
-interface Due extends Pick<World, 'cluster'> {
+/** An action with what it is carried out by. */
+interface Due {
   readonly action: Action;
   readonly admin: ClusterAdmin | undefined;
 }
@@ -62,33 +62,14 @@ export function clusterController(ports: ClusterPorts): Controller<Observed, Due
   return {
     name: 'cluster',
     observe: (key, signal) => observe(key, signal, ports, applied),
-    plan: ({ world, admin }) => plan(world).map((action) => ({ action, admin, cluster: world.cluster })),
+    plan: ({ world, admin }) => plan(world).map((action) => ({ action, admin })),
     isIrreversible: ({ action }) => isIrreversible(action),
-    act: async ({ action, admin, cluster }) => {
-      if (action.kind !== 'wait') await verifyCurrent(ports.api, cluster);
-      await act(action, { ...ports, admin, onApplied: (object, result) => applied.note(object, result) });
-    },
+    act: ({ action, admin }) =>
+      act(action, { ...ports, admin, onApplied: (object, result) => applied.note(object, result) }),
     isWait: ({ action }) => action.kind === 'wait',
     report: (observed, outcome) => report(observed, outcome, ports),
     recheckMs: ({ world }) => recheckMs(world),
   };
-}
-
-/** KC10: the copy of the CairnCluster may lag behind. Neither its status nor its stage changes its generation. */
-async function verifyCurrent(api: Api, cluster: CairnCluster): Promise<void> {
-  const found = await api.get<CairnCluster>(pathOf(CAIRN_CLUSTER, cluster.metadata));
-  const factsOf = ({
-    metadata: { uid, generation, annotations, finalizers },
-    status,
-  }: CairnCluster): readonly unknown[] => [
-    uid,
-    generation,
-    finalizers,
-    annotations?.[RECOVERY_ANNOTATION],
-    status?.recoveryID,
-  ];
-  if (!isDeepStrictEqual(factsOf(found), factsOf(cluster)))
-    throw new Error('the CairnCluster has changed since it was observed');
 }
 
 async function observe(
@@ -98,24 +79,27 @@ async function observe(
   applied: Applied,
 ): Promise<Observed | undefined> {
   const { objects, api } = ports;
-  const cluster = objects.cluster(key);
-  if (cluster === undefined) return undefined;
+  const known = objects.cluster(key);
+  if (known === undefined) return undefined;
   // Objects are read before the nodes are asked: a node knows a disk that has grown before its claim shows that.
-  const [allPods, owned, kubeNodes] = [objects.pods(cluster), objects.owned(cluster), objects.kubeNodes()];
-  const [set, allClaims] = [objects.set(cluster), objects.claims(cluster)];
+  const [allPods, owned, kubeNodes] = [objects.pods(known), objects.owned(known), objects.kubeNodes()];
+  const [set, allClaims] = [objects.set(known), objects.claims(known)];
   // Other parties may give the same labels to objects of theirs, such as the claim of a backup.
-  const [pods, claims] = [allPods.filter(isNumbered(cluster, '')), allClaims.filter(isNumbered(cluster, DATA))];
+  const [pods, claims] = [allPods.filter(isNumbered(known, '')), allClaims.filter(isNumbered(known, DATA))];
   // Ready nodes answer at once.
   const names = pods
     .toSorted((one, other) => Number(isReady(other)) - Number(isReady(one)))
     .map(({ metadata }) => metadata.name);
-  const admin = names.length === 0 ? undefined : await ports.adminOf(cluster, names, signal).catch(() => undefined);
+  const admin = names.length === 0 ? undefined : await ports.adminOf(known, names, signal).catch(() => undefined);
   let refusal: string | undefined;
   const description = await admin?.describe().catch((error: unknown) => {
     // Not thrown: the next passes would fail in the same way, and none would report a status.
     if (error instanceof CallError && !error.isTransient) refusal = error.message;
     return undefined;
   });
+  // Last, because the copy may lag: the plan follows from the spec, the finalizers and the stage as they are (KC10).
+  const cluster = await api.get<CairnCluster>(pathOf(CAIRN_CLUSTER, known.metadata), { signal }).catch(unless(404));
+  if (cluster === undefined || cluster.metadata.uid !== known.metadata.uid) return undefined;
   const world: World = {
     nowMs: api.runtime.wallMs(),
     cluster,
@@ -149,7 +133,9 @@ async function report(
   const done = { ...outcome, plan: outcome.plan.map(({ action }) => action) };
   for (const action of done.plan.slice(0, outcome.done)) {
     if (action.kind === 'wait' || action.kind === 'apply') continue;
-    events.record(cluster, { type: 'Normal', reason: REASONS[action.kind], action: action.kind, note: noteOf(action) });
+    const isRecovered = action.kind === 'record' && action.status.recoveryID !== undefined;
+    const reason = isRecovered ? 'RecoveryDone' : REASONS[action.kind];
+    events.record(cluster, { type: 'Normal', reason, action: action.kind, note: noteOf(action) });
   }
   const failed = done.plan[outcome.done];
   if (outcome.failure !== undefined && failed !== undefined) {
@@ -160,8 +146,7 @@ async function report(
   const status = statusOf(world, done, secretsOf(cluster));
   const { recoveryID } = status;
   if (recoveryID !== undefined && recoveryID !== cluster.status?.recoveryID) {
-    const survivor = cluster.spec.recovery?.survivor;
-    const why = isStopped(cluster) ? 'the cluster is founded again' : `no database of ${survivor} lacks a leader`;
+    const why = `no database of ${cluster.spec.recovery?.survivor} lacks a leader`;
     const note = `the id ${recoveryID} of spec.recovery counts as carried out: ${why}`;
     events.record(cluster, { type: 'Normal', reason: 'RecoveryDone', action: 'recover', note });
   }

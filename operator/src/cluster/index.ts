@@ -6,8 +6,8 @@
  *
  * Not here: the objects of a cluster, which are an input; certificates; databases and components.
  *
- * The state of what has begun is in Kubernetes and in the cluster: annotations, labels, nodes that leave or are
- * drained. So another operator continues after any action.
+ * The state of what has begun is in Kubernetes and in the cluster: the status, annotations and labels, nodes that leave
+ * or are drained. So another operator continues after any action.
  *
  * Invariants: KC1 to KC13 (plan.ts).
  */

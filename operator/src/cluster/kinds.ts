@@ -17,16 +17,8 @@ export const RETIRING_ANNOTATION = 'cairn.dev/retiring';
 export const LOST_ANNOTATION = 'cairn.dev/lost-since';
 /** On a claim that is kept: number of the node that was removed, 0 when it never joined. Its data is used no more. */
 export const RELEASED_LABEL = 'cairn.dev/released';
-/** On the CairnCluster: the first release that ran at the feature level of the cluster, and that level. */
-export const FINAL_ANNOTATION = 'cairn.dev/final-version';
 /** On a claim: time at which the operator has last enlarged it. */
 export const GROWN_ANNOTATION = 'cairn.dev/grown-at';
-/**
- * On the CairnCluster: the stage of a recovery of its catalog, during which all nodes are stopped. It is STOPPED, or
- * the run of `cairn recover` that has succeeded. On the pod that runs `cairn recover`: that run.
- */
-export const RECOVERY_ANNOTATION = 'cairn.dev/recovery';
-export const STOPPED = 'stopped';
 export const FINALIZER = 'cairn.dev/volumes';
 
 type StateOf = Pick<Condition, 'type' | 'status'> & Partial<Pick<Condition, 'reason' | 'lastTransitionTime'>>;

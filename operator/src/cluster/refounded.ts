@@ -1,22 +1,22 @@
 /**
- * A recovery of the catalog, as it shows in Kubernetes: the CairnCluster has its stage in an annotation, and the pod
- * that runs `cairn recover` has its arguments in one.
+ * A recovery of the catalog, as it shows in Kubernetes: the status of the CairnCluster has its stage, and the pod that
+ * runs `cairn recover` has its run in annotations.
  */
-import { parseJson } from '../kube/index.ts';
-import type { RecoveryRun } from '../objects/index.ts';
-import { type Claim, containerOf, DATA, type Pod, RECOVERY_ANNOTATION, STOPPED } from './kinds.ts';
+import { runOf } from '../objects/index.ts';
+import { type Claim, containerOf, DATA, type Pod } from './kinds.ts';
 import { isReleased, type World } from './world.ts';
 
-export function runIn(annotations: Readonly<Record<string, string>> | undefined): RecoveryRun | undefined {
-  const text = annotations?.[RECOVERY_ANNOTATION];
-  return text === undefined || text === STOPPED ? undefined : parseJson<RecoveryRun>(text);
+/** The pod whose data the new cluster has, once that is in the status. */
+export function founderOf({ cluster: { status } }: World): string | undefined {
+  return status?.recoveryStage === 'Founded' ? status.recoverySurvivor : undefined;
 }
 
 /** Claims of the nodes that a cluster which was founded again does not have. */
-export function lostClaims({ cluster, claims, recoveryPod: pod }: World): readonly Claim[] {
-  const run = runIn((endOf(pod)?.exitCode === 0 ? pod : cluster)?.metadata.annotations);
-  if (run === undefined) return [];
-  return claims.filter((claim) => claim.metadata.name !== `${DATA}${run.survivor}` && !isReleased(claim));
+export function lostClaims(world: World): readonly Claim[] {
+  const { claims, recoveryPod: pod } = world;
+  const founder = pod !== undefined && endOf(pod)?.exitCode === 0 ? runOf(pod)?.survivor : founderOf(world);
+  if (founder === undefined) return [];
+  return claims.filter((claim) => claim.metadata.name !== `${DATA}${founder}` && !isReleased(claim));
 }
 
 /**
@@ -24,10 +24,8 @@ export function lostClaims({ cluster, claims, recoveryPod: pod }: World): readon
  * which a pod with a new volume could take.
  */
 export function firstPodOf(world: World): string | undefined {
-  const { cluster, recoveryPod } = world;
-  const run = runIn(cluster.metadata.annotations);
-  const isDone = recoveryPod === undefined && lostClaims(world).length === 0 && cluster.status?.recoveryID === run?.id;
-  return isDone ? run?.survivor : undefined;
+  const isDone = world.recoveryPod === undefined && lostClaims(world).length === 0;
+  return isDone ? founderOf(world) : undefined;
 }
 
 /** The end of the command, with its last line. */

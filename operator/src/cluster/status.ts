@@ -27,6 +27,8 @@ export function statusOf(world: World, outcome: Outcome<Action>, secrets: Secret
   const { cluster, description, nowMs, pods } = world;
   const clusterID = description?.clusterID ?? cluster.status?.clusterID;
   const version = oldestRelease(world) ?? cluster.status?.version;
+  const { finalVersion, finalLevel, recoveryStage, recoverySurvivor } = cluster.status ?? {};
+  const recoveryID = recoveryIDOf(world);
   const { tls, ...names } = secrets;
   return {
     ...commonStatus(cluster, findingsOf(world, outcome, tls), nowMs),
@@ -37,7 +39,9 @@ export function statusOf(world: World, outcome: Outcome<Action>, secrets: Secret
     members: membersOf(world).map((member) => memberStatus(member, cluster)),
     endpoints: endpointsOf(cluster),
     storageSize: storageSize(world),
-    ...defined({ version, clusterID, recoveryID: recoveryIDOf(world), ...names }),
+    // Facts that actions have recorded.
+    ...defined({ finalVersion, finalLevel, recoveryStage, recoverySurvivor }),
+    ...defined({ version, clusterID, recoveryID, ...names }),
   };
 }
 
@@ -130,6 +134,7 @@ function quiescence({ plan, failure }: Outcome<Action>): Finding {
 export const REASONS: Readonly<Record<Action['kind'], string>> = {
   apply: 'Applying',
   patch: 'Marking',
+  record: 'Recording',
   delete: 'Deleting',
   drain: 'Draining',
   undrain: 'Undraining',
@@ -155,6 +160,8 @@ export function noteOf(action: Action): string {
       return `runs cairn recover in the pod ${action.object.metadata.name}`;
     case 'finalize':
       return 'finalizes the upgrade';
+    case 'record':
+      return action.why;
     case 'wait':
       return action.message;
     case 'drain':

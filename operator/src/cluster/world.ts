@@ -16,7 +16,6 @@ import {
   isTerminating,
   type KubeNode,
   type Pod,
-  RECOVERY_ANNOTATION,
   RELEASED_LABEL,
   type StatefulSet,
   sinceMs,
@@ -144,8 +143,8 @@ export function hasQuorumWithout(without: Member, world: World): boolean {
 }
 
 /** Returns whether all nodes are stopped for a recovery of the catalog. */
-export function isStopped({ metadata }: CairnCluster): boolean {
-  return metadata.annotations?.[RECOVERY_ANNOTATION] !== undefined;
+export function isStopped({ status }: CairnCluster): boolean {
+  return status?.recoveryStage !== undefined;
 }
 
 export function isReleased(claim: Claim | undefined): boolean {

@@ -1,6 +1,6 @@
 /** The pod that runs `cairn recover` on the volume of one node, while the nodes of the cluster are stopped. */
 import type { CairnCluster } from '../api/index.ts';
-import type { Wanted } from '../kube/index.ts';
+import { defined, type KubeObject, type Wanted } from '../kube/index.ts';
 import { CONTAINER, DATA_VOLUME, namesOf } from './names.ts';
 import { type ClusterFacts, metadataOf, type OwnedObject } from './owned.ts';
 import { podTemplate } from './pod.ts';
@@ -19,6 +19,11 @@ export interface RecoveryPod extends Wanted {
   readonly metadata: OwnedObject['metadata'];
 }
 
+/** Annotations of the pod, with its run. Each has a text, so that none can be malformed. */
+const ID = 'cairn.dev/recovery-id';
+const SURVIVOR = 'cairn.dev/recovery-survivor';
+const ACCEPT_LOSS = 'cairn.dev/recovery-accept-loss';
+
 type Fields = Readonly<Record<string, unknown>>;
 
 interface Template {
@@ -33,7 +38,7 @@ const SERVING = new Set(['args', 'startupProbe', 'livenessProbe', 'readinessProb
 export function recoveryPodOf(
   cluster: CairnCluster,
   facts: Pick<ClusterFacts, 'defaultImage'>,
-  { survivor, acceptLoss }: RecoveryRun,
+  { id, survivor, acceptLoss }: RecoveryRun,
 ): RecoveryPod {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a template of pods
   const { metadata, spec } = podTemplate(cluster, facts) as Template;
@@ -41,7 +46,8 @@ export function recoveryPodOf(
   const container = Object.fromEntries(Object.entries(found).filter(([field]) => !SERVING.has(field)));
   const { initContainers: _inits, topologySpreadConstraints: _spread, ...rest } = spec;
   const data = { name: DATA_VOLUME, persistentVolumeClaim: { claimName: `${DATA_VOLUME}-${survivor}` } };
-  const { annotations } = metadata;
+  const run = defined({ [ID]: id, [SURVIVOR]: survivor, [ACCEPT_LOSS]: acceptLoss });
+  const annotations = { ...metadata.annotations, ...run };
   return {
     apiVersion: 'v1',
     kind: 'Pod',
@@ -60,4 +66,10 @@ export function recoveryPodOf(
       ],
     },
   };
+}
+
+/** The run of the pod; undefined when other parties have removed it. */
+export function runOf({ metadata: { annotations = {} } }: KubeObject): RecoveryRun | undefined {
+  const { [ID]: id, [SURVIVOR]: survivor, [ACCEPT_LOSS]: acceptLoss } = annotations;
+  return id === undefined || survivor === undefined ? undefined : { id, survivor, acceptLoss };
 }

@@ -73,8 +73,8 @@ const unready = unreadySince('shop-1', AGO);
 const CRASHES = { name: 'cairn', state: { waiting: { reason: 'CrashLoopBackOff' } } };
 const crashing = withEach('pods', 'shop-1', { status: { containerStatuses: [CRASHES] } });
 const raised: Change[] = [withDescribed('nodes', (node) => ({ ...node, levelMax: 2 })), later];
-const withFinal = (final: string | null): Change =>
-  withFields({ cluster: { metadata: { annotations: { 'cairn.dev/final-version': final } } } });
+const withFinal = (finalVersion: string | null, finalLevel: number | null): Change =>
+  withStatus({ finalVersion, finalLevel });
 const removed = withNode(3, { state: 'removed' });
 const unscheduled = withEach('pods', 'shop-2', { spec: { nodeName: null } });
 const retiring: Change = withClaim('shop-2', { annotations: { 'cairn.dev/retiring': '3' } });
@@ -194,15 +194,23 @@ const EXAMPLES: readonly Example[] = [
   ['a drain, paused', [outdated, ...draining, withUpdate({ paused: true })], /^wait .*transfers/],
   ['a drain of a current pod', draining, /^undrain 1 \(shop-0\)$/],
   ['a mark of a current pod', [marked('shop-0', 1_000)], /^patch shop-0 .*since":null/],
-  ['a release below the final one', [outdated, withFinal('0.2.0@1')], /^$/, 'RollbackImpossible'],
-  ['a release above the final one', [outdated, withFinal('0.0.10@1')], /^patch shop-2 .*draining-since/, 'Rolling'],
-  ['a final release that is not final yet', [outdated, withFinal('0.2.0@2')], /^patch shop-2 .*draining-since/],
+  ['a release below the final one', [outdated, withFinal('0.2.0', 1)], /^$/, 'RollbackImpossible'],
+  ['a release above the final one', [outdated, withFinal('0.0.10', 1)], /^patch shop-2 .*draining-since/, 'Rolling'],
+  ['a final release that is not final yet', [outdated, withFinal('0.2.0', 2)], /^patch shop-2 .*draining-since/],
 
-  ['a cluster without a final release', [withFinal(null)], /^patch shop .*"0.1.0@1"/, 'AllNodesReady', 'Marking'],
-  ['a level that was raised by hand', [withFields({ description: { level: 2 } })], /^patch shop .*"0.1.0@2"/],
-  ['a later release of the same level', [withFinal('0.0.9@1')], /^$/],
-  ['a final release, a lagging node', [withFinal(null), lagging], /^$/],
-  ['a higher level', raised, /^patch shop .*"0.1.0@2".*, finalize$/, 'NotFinal', 'Marking'],
+  [
+    'a cluster without a final release',
+    [withFinal(null, null)],
+    /^record {"finalVersion":"0.1.0","finalLevel":1}$/,
+    'AllNodesReady',
+    'Recording',
+  ],
+  ['a level that was raised by hand', [withFields({ description: { level: 2 } })], /^record .*"0.1.0","finalLevel":2}/],
+  ['a later release of the same level', [withFinal('0.0.9', 1)], /^$/],
+  ['a final release, a lagging node', [withFinal(null, null), lagging], /^$/],
+  ['a higher level', raised, /^record .*"0.1.0","finalLevel":2}$/, 'NotFinal', 'Recording'],
+  ['a higher level that is recorded', [...raised, withFinal('0.1.0', 2)], /^finalize$/, 'Finalizing'],
+  ['a higher level that is recorded for another release', [...raised, withFinal('0.2.0', 2)], /^record .*"0.1.0"/],
   ['a higher level, Manual', [...raised, withUpdate({ finalize: 'Manual' })], /^$/],
   ['a higher level, too early', [...raised, withUpdate({ finalizeAfterSeconds: 9e9 })], /^$/],
   ['a higher level, another release', [...raised, withNode(2, { release: '0.2.0' })], /^$/, 'Upgrading'],

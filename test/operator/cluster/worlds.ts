@@ -71,7 +71,7 @@ export const retained: Change = withSpec({ reclaimPolicy: 'Retain' });
 /** An action with the pods that it expects to be ready or not, and the Kubernetes node that must be lost. */
 function shown(action: ReturnType<typeof plan>[number]): string {
   if (!('object' in action) || action.kind === 'apply') return textOf(action);
-  const { expects = [] } = action;
+  const { expects = [] } = 'expects' in action ? action : {};
   const { lostNode, how } = action.kind === 'delete' ? action : {};
   const pods = expects.map(({ name, isReady }) => (isReady ? name : `!${name}`));
   return [textOf(action), how, ...pods, lostNode && '!node'].filter((part) => part !== undefined).join(' ');

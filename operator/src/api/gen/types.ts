@@ -574,8 +574,19 @@ export interface CairnClusterStatus {
   readonly caSecretName?: string;
   /** Size of the volumes. It exceeds spec.storage.size after automatic growth. */
   readonly storageSize?: string;
+  /** The lowest release that can run: the upgrade to it is final, or becomes so next. */
+  readonly finalVersion?: string;
+  /** The feature level that finalVersion brings. */
+  readonly finalLevel?: number;
   /** The id of the last recovery that was carried out. */
   readonly recoveryID?: string;
+  /**
+   * Stage of a recovery of the catalog, during which all nodes are stopped. Stopped: nothing has changed yet. Founded:
+   * there is a new cluster with the data of recoverySurvivor.
+   */
+  readonly recoveryStage?: 'Stopped' | 'Founded';
+  /** The pod whose data the new cluster has, with recoveryStage Founded. */
+  readonly recoverySurvivor?: string;
 }
 
 export interface ClusterRef {

@@ -1,6 +1,5 @@
 /** The rule for databases that have lost their quorum. It applies only when spec.recovery accepts the loss of data. */
 import { type Action, wait } from '../actions.ts';
-import { runIn } from '../refounded.ts';
 import type { World } from '../world.ts';
 
 /** KC9. refounding.ts has the rules for a catalog without a quorum. */
@@ -25,5 +24,5 @@ export function recoveryIDOf(world: World): string | undefined {
   const { cluster, description } = world;
   const { recovery: wanted } = cluster.spec;
   const isDone = wanted !== undefined && description?.isConfirmed === true && recovery(world) === undefined;
-  return runIn(cluster.metadata.annotations)?.id ?? (isDone ? wanted.id : cluster.status?.recoveryID);
+  return isDone ? wanted.id : cluster.status?.recoveryID;
 }

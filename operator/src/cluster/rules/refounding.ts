@@ -9,14 +9,15 @@
  *                                                                           │                              │
  *                                                                           └──────> nodes started <───────┘
  * ```
- * All of it is in Kubernetes (../refounded.ts), so any operator continues what another one began.
+ * All of it is in Kubernetes (../refounded.ts), so any operator continues what another one began. Two operators cannot
+ * both change the stage: the API server refuses the second one.
  */
-import { CAIRN_CLUSTER, type CairnCluster } from '../../api/index.ts';
+import type { CairnCluster } from '../../api/index.ts';
 import type { ClusterNode } from '../../client/index.ts';
-import type { RecoveryRun } from '../../objects/index.ts';
-import { type Action, expectedOf, metadataPatch, wait } from '../actions.ts';
-import { CLAIM, DATA, isReady, isTerminating, POD, type Pod, RECOVERY_ANNOTATION, STOPPED, sinceMs } from '../kinds.ts';
-import { endOf, firstPodOf, lostClaims, runIn } from '../refounded.ts';
+import { type RecoveryRun, runOf } from '../../objects/index.ts';
+import { type Action, type Expected, expectedOf, wait } from '../actions.ts';
+import { CLAIM, DATA, isReady, isTerminating, POD, type Pod, sinceMs } from '../kinds.ts';
+import { endOf, firstPodOf, founderOf, lostClaims } from '../refounded.ts';
 import { wantedOf } from '../wanted.ts';
 import { causeOf, isReleased, isStopped, nodesOf, type World } from '../world.ts';
 import { changesOf } from './objects.ts';
@@ -36,7 +37,7 @@ export function waitToStop(world: World): readonly Action[] | undefined {
   const { cluster, description } = world;
   const run = wantedRun(cluster);
   if (run === undefined || description === undefined || description.isConfirmed) return undefined;
-  const fault = claimFault(run, world);
+  const fault = claimFault(run.survivor, world);
   if (fault !== undefined) return fault;
   const survivor = nodesOf(world).findLast(({ name }) => name === run.survivor);
   if (survivor?.answers !== true) return wait('RecoveryWaits', `the node of pod ${run.survivor} does not answer`);
@@ -45,7 +46,7 @@ export function waitToStop(world: World): readonly Action[] | undefined {
   if (voters.length > 0 && 2 * able.length <= voters.length) {
     const named = world.pods.map((pod) => ({ name: pod.metadata.name, pod }));
     const expects = expectedOf(named.filter(({ name }) => name !== survivor.name));
-    return [{ ...stageOf(cluster, STOPPED), expects }];
+    return [stopped(cluster, expects)];
   }
   const names = able.filter(({ id }) => id !== survivor.id).map(({ id, name }) => `${id} (${name})`);
   const lost = 'a node is lost when it does not answer and its pod is not ready for repair.afterSeconds';
@@ -56,7 +57,9 @@ export function waitToStop(world: World): readonly Action[] | undefined {
 export function refound(world: World): readonly Action[] | undefined {
   const { cluster, pods } = world;
   if (!isStopped(cluster)) return undefined;
-  const run = runIn(cluster.metadata.annotations);
+  const founder = founderOf(world);
+  if (cluster.status?.recoveryStage === 'Founded' && founder === undefined)
+    return wait('RecoveryRefused', 'status.recoverySurvivor is not set: it must name the pod that was recovered');
   const wanted = wantedRun(cluster);
   // The set has no pods while the stage is recorded, also when other parties have changed it.
   const sets = wantedOf(world).objects.filter(({ kind }) => kind === 'StatefulSet');
@@ -64,40 +67,39 @@ export function refound(world: World): readonly Action[] | undefined {
   if (changes.length > 0) return changes;
   const first = firstPodOf(world);
   const pod = pods.find(({ metadata }) => metadata.name !== first);
-  if (pod !== undefined && (run !== undefined || wanted !== undefined)) {
+  if (pod !== undefined && (founder !== undefined || wanted !== undefined)) {
     const { nodeName } = pod.spec ?? {};
     const remedy =
       nodeName === undefined ? '' : `; if its Kubernetes node ${nodeName} is lost for good, delete that node`;
     return wait('Recovering', `pod ${pod.metadata.name} has not ended yet${remedy}`);
   }
-  if (run === undefined) return decide(wanted, world);
-  if (first === undefined) return finish(run, world);
+  if (founder === undefined) return decide(wanted, world);
+  if (first === undefined) return finish(founder, world);
   const isPlaced = pods.some(({ spec }) => spec?.nodeName !== undefined);
-  return isPlaced ? [stageOf(cluster, null)] : wait('Recovering', `pod ${first} starts before the others`);
+  return isPlaced ? [started(cluster)] : wait('Recovering', `pod ${first} starts before the others`);
 }
 
 /** Runs the command as spec.recovery says now, unless it has succeeded. */
 function decide(wanted: RecoveryRun | undefined, world: World): readonly Action[] {
   const { cluster, claims, recoveryPod: pod } = world;
-  const run = runIn(pod?.metadata.annotations);
+  const run = pod && runOf(pod);
+  if (pod !== undefined && run === undefined)
+    return wait('RecoveryRefused', `the pod ${pod.metadata.name} has lost its annotations. Delete it to try again`);
   const end = endOf(pod);
   // Only a run that accepts the loss succeeds. The data has changed then, so spec.recovery is not asked any more.
-  if (run !== undefined && end?.exitCode === 0) return [stageOf(cluster, JSON.stringify(run))];
+  if (run !== undefined && end?.exitCode === 0) return [founded(cluster, run)];
   // It may have changed the data until it is known that it has refused, so it is not given up.
   const isOpen = run?.acceptLoss !== undefined && !REFUSED.has(end?.exitCode);
   if (pod !== undefined && !isOpen && JSON.stringify(run) !== JSON.stringify(wanted))
     return removal(pod, 'spec.recovery has changed');
   const due = isOpen ? run : wanted;
-  if (due === undefined) return [stageOf(cluster, null)];
-  const fault = claimFault(due, world);
+  if (due === undefined) return [started(cluster)];
+  const fault = claimFault(due.survivor, world);
   if (fault !== undefined) return fault;
   if (pod === undefined) {
-    const rendered = world.renderRecovery(due);
-    const annotations = { ...rendered.metadata.annotations, [RECOVERY_ANNOTATION]: JSON.stringify(due) };
-    const object = { ...rendered, metadata: { ...rendered.metadata, annotations } };
     const names = claims.map(({ metadata: { name } }) => name.slice(DATA.length));
     const expects = names.map((name) => ({ name, uid: undefined, isReady: false }));
-    return [{ kind: 'refound', object, expects }];
+    return [{ kind: 'refound', object: world.renderRecovery(due), expects }];
   }
   const { name } = pod.metadata;
   if (end === undefined) return wait('Recovering', `cairn recover runs in the pod ${name}${causeOf(pod)}`);
@@ -108,13 +110,12 @@ function decide(wanted: RecoveryRun | undefined, world: World): readonly Action[
 }
 
 /** The node is the only one of a new cluster. The others join it with empty volumes. */
-function finish(run: RecoveryRun, world: World): readonly Action[] {
-  const fault = claimFault(run, world);
+function finish(founder: string, world: World): readonly Action[] {
+  const fault = claimFault(founder, world);
   if (fault !== undefined) return fault;
   const next = lostClaims(world).find((claim) => !isTerminating(claim));
-  const why = `the cluster continues with the data of ${run.survivor}`;
+  const why = `the cluster continues with the data of ${founder}`;
   if (next !== undefined) return [{ kind: 'delete', of: CLAIM, object: next, why }];
-  // The id is in the status before nodes start, so that it is never carried out again.
   return world.recoveryPod === undefined ? wait('Recovering', why) : removal(world.recoveryPod, why);
 }
 
@@ -126,8 +127,21 @@ function wantedRun({ spec, status }: CairnCluster): RecoveryRun | undefined {
   return { id, survivor, acceptLoss };
 }
 
-function stageOf(cluster: CairnCluster, stage: string | null): ReturnType<typeof metadataPatch> {
-  return metadataPatch(CAIRN_CLUSTER, cluster, 'annotations', { [RECOVERY_ANNOTATION]: stage });
+function stopped(object: CairnCluster, expects: readonly Expected[]): Action {
+  const status = { recoveryStage: 'Stopped' } as const;
+  return { kind: 'record', object, status, why: 'all nodes are stopped for spec.recovery', expects };
+}
+
+/** The id is in the status before nodes start, so that it is never carried out again. */
+function founded(object: CairnCluster, { id, survivor }: RecoveryRun): Action {
+  const status = { recoveryStage: 'Founded', recoverySurvivor: survivor, recoveryID: id } as const;
+  const why = `the id ${id} of spec.recovery counts as carried out: the cluster is founded again`;
+  return { kind: 'record', object, status, why };
+}
+
+function started(object: CairnCluster): Action {
+  const status = { recoveryStage: null, recoverySurvivor: null };
+  return { kind: 'record', object, status, why: 'all nodes start' };
 }
 
 function removal(pod: Pod, why: string): readonly Action[] {
@@ -135,7 +149,7 @@ function removal(pod: Pod, why: string): readonly Action[] {
   return [{ kind: 'delete', of: POD, object: pod, why }];
 }
 
-function claimFault({ survivor }: RecoveryRun, { claims }: World): readonly Action[] | undefined {
+function claimFault(survivor: string, { claims }: World): readonly Action[] | undefined {
   const claim = claims.find(({ metadata }) => metadata.name === `${DATA}${survivor}`);
   const isThere = claim?.status?.phase === 'Bound' && !isTerminating(claim) && !isReleased(claim);
   if (isThere) return undefined;

@@ -130,7 +130,7 @@ function continueRecovery(run: Run): string {
 /** The user accepts the loss of what only lost nodes have, when a database has lost its quorum for good. */
 export function recover(run: Run): string | undefined {
   const { cairn, cluster } = run;
-  if (cluster?.metadata.annotations['cairn.dev/recovery'] !== undefined) return continueRecovery(run);
+  if (cluster?.status?.recoveryStage !== undefined) return continueRecovery(run);
   const lost = cairn.databases.find(({ replicas }) => !cairn.hasMajority(replicas));
   const survivor = [...(isCatalogLost(run) ? cairn.voters : (lost?.replicas ?? []))]
     .map((id) => cairn.processOf(id))

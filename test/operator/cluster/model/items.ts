@@ -50,6 +50,7 @@ export interface Status {
   readonly observedGeneration?: number;
   readonly storageSize?: string;
   readonly recoveryID?: string;
+  readonly recoveryStage?: string;
 }
 
 export interface Item {

@@ -88,7 +88,7 @@ export class KubeModel implements Transport {
     if (uid !== undefined && uid !== found?.metadata.uid) return answer(409, {});
     if (resourceVersion !== undefined && resourceVersion !== found?.metadata.resourceVersion) return answer(409, {});
     if (collection === 'persistentvolumeclaims' && shrinks(sent, found)) return answer(422, {});
-    if (!isStatus) this.onWrite(method, collection, found, sent);
+    this.onWrite(method, isStatus ? `${collection}/status` : collection, found, sent);
     if (method === 'DELETE' && found !== undefined) return this.#delete(collection, found, sent);
     const next = (isApply ? applied(found, sent, isStatus) : merged({ ...found }, { ...sent })) as Item;
     if (JSON.stringify(next) === JSON.stringify(found)) return answer(200, next);

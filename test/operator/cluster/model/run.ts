@@ -9,7 +9,7 @@ import {
   type World,
 } from '../../../../operator/src/cluster/index.ts';
 import { Api } from '../../../../operator/src/kube/index.ts';
-import { OWNED_KINDS } from '../../../../operator/src/objects/index.ts';
+import { OWNED_KINDS, type RecoveryPod, type RecoveryRun } from '../../../../operator/src/objects/index.ts';
 import { ManualRuntime } from '../../../support/manual-runtime.ts';
 import { CairnModel } from './cairn.ts';
 import type { Item } from './items.ts';
@@ -115,6 +115,7 @@ export class Run {
     return { wanted: wanted.map(nameOf).toSorted(), found: found.map(nameOf).toSorted() };
   }
 
+  /** As `kubectl replace` does: annotations that the manifest does not have are gone. */
   edit(edit: Edit): string {
     const { cluster } = this;
     if (cluster === undefined) return '';
@@ -124,7 +125,8 @@ export class Run {
     );
     // `put` compares with the present state.
     this.kube.remove('cairnclusters', NAME);
-    const made = this.kube.put('cairnclusters', { ...cluster, spec });
+    const metadata = { ...cluster.metadata, annotations: {} };
+    const made = this.kube.put('cairnclusters', { ...cluster, metadata, spec });
     made.metadata.uid = 'uid-cluster';
     made.metadata.generation = cluster.metadata.generation + 1;
     return JSON.stringify(edit);
@@ -211,12 +213,7 @@ export class Run {
         return this.cairn;
       },
       render,
-      renderRecovery: ({ metadata: { uid } }, { survivor, acceptLoss }) => ({
-        apiVersion: 'v1',
-        kind: 'Pod',
-        metadata: { name: RECOVERY, namespace: NAMESPACE, labels: {}, annotations: {}, ownerReferences: [{ uid }] },
-        spec: { survivor, acceptLoss },
-      }),
+      renderRecovery,
       secretsOf: () => ({ tls: ['True', 'Disabled', ''] }),
       events: { record: (_object, { reason, note }) => void this.events.push(`${reason}: ${note}`) },
     };
@@ -285,12 +282,23 @@ function render(cluster: CairnCluster, { replicas, storageSize }: { replicas: nu
   ] as never;
 }
 
+function renderRecovery({ metadata: { uid } }: CairnCluster, { id, survivor, acceptLoss }: RecoveryRun): RecoveryPod {
+  const annotations = {
+    'cairn.dev/recovery-id': id,
+    'cairn.dev/recovery-survivor': survivor,
+    ...(acceptLoss !== undefined && { 'cairn.dev/recovery-accept-loss': acceptLoss }),
+  };
+  const metadata = { name: RECOVERY, namespace: NAMESPACE, labels: {}, annotations, ownerReferences: [{ uid }] };
+  return { apiVersion: 'v1', kind: 'Pod', metadata, spec: { survivor, acceptLoss } };
+}
+
 /** An action as a line of the log. */
 export function textOf(action: Plan[number]['action']): string {
   const { kind } = action;
   if (kind === 'wait') return `wait ${action.message}`;
   if (kind === 'apply') return `apply ${action.object.kind} ${JSON.stringify(action.object['spec'] ?? {})}`;
   if (kind === 'patch') return `patch ${action.object.metadata.name} ${JSON.stringify(action.body)}`;
+  if (kind === 'record') return `record ${JSON.stringify(action.status)}`;
   if (kind === 'delete') return `delete ${action.of.kind} ${action.object.metadata.name}: ${action.why}`;
   if (kind === 'refound') return `refound ${JSON.stringify(action.object['spec'])}`;
   return kind === 'finalize' ? kind : `${kind} ${action.node} (${action.name})`;

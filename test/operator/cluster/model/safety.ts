@@ -6,8 +6,6 @@ import { type KubeModel, LEVELS, NAME } from './kube.ts';
 
 /** Timestamps of Kubernetes have no fraction of a second. */
 const CLOCK_STEP_MS = 1_000;
-/** Annotation with the stage of a recovery of the catalog. */
-const STAGE = 'cairn.dev/recovery';
 const FINALIZER = 'cairn.dev/volumes';
 
 export class Safety {
@@ -50,7 +48,7 @@ export class Safety {
     if (method === 'PATCH' && collection === 'statefulsets') this.#checkReplicas(body.spec);
     if (method === 'PATCH' && collection === 'persistentvolumeclaims') this.#checkGrowth(body);
     if (method === 'PATCH' && collection === 'cairnclusters') this.#checkFinalizers(item, body);
-    if (method === 'PATCH' && collection === 'cairnclusters') this.#checkStop(body);
+    if (method === 'PATCH' && collection === 'cairnclusters/status') this.#checkStage(item, body);
     if (method === 'PATCH' && collection === 'pods' && item === undefined) this.#checkRefounding(body);
   }
 
@@ -59,7 +57,7 @@ export class Safety {
     if (preconditions?.uid !== uid) this.#note('KC10', `${collection} ${name} is deleted whatever its uid`);
     if (this.#cluster?.metadata.deletionTimestamp !== undefined) {
       const { node } = this.#kube.volumes.get(uid) ?? {};
-      const isLost = this.#cluster.metadata.annotations[STAGE] !== undefined && !this.#cairn.isMember(node);
+      const isLost = this.#cluster.status.recoveryStage !== undefined && !this.#cairn.isMember(node);
       const isKept =
         (this.#cluster.spec.reclaimPolicy !== 'Delete' && !isLost) ||
         this.#cairn.processes.has(name.replace('data-', ''));
@@ -167,8 +165,9 @@ export class Safety {
   }
 
   /** KC12: checks that all nodes are stopped only on request, and when the catalog cannot have a quorum. */
-  #checkStop({ metadata }: Sent): void {
-    if (metadata?.annotations?.[STAGE] !== 'stopped') return;
+  #checkStage(item: Item | undefined, { status }: Sent): void {
+    if (status?.recoveryStage !== 'Stopped' || item?.status.recoveryStage === 'Stopped') return;
+    if (item?.status.recoveryStage !== undefined) this.#note('KC12', 'the stage of a recovery goes back');
     if (!this.#isRecoveryWanted) this.#note('KC12', 'the nodes are stopped without a spec.recovery');
     if (this.#cairn.hasQuorum) this.#note('KC12', 'the nodes are stopped while the catalog has a quorum');
   }
@@ -191,7 +190,7 @@ export class Safety {
 
   /** KC3: checks that pods are removed only when their nodes have no replicas and no vote. */
   #checkReplicas(spec: Sent['spec']): void {
-    if (spec === undefined || (spec.replicas === 0 && this.#cluster?.metadata.annotations[STAGE] !== undefined)) return;
+    if (spec === undefined || (spec.replicas === 0 && this.#cluster?.status.recoveryStage !== undefined)) return;
     const pods = this.#kube.list('pods').filter(({ metadata }) => !isWithin(spec, metadata.name));
     for (const { metadata } of pods) {
       const id = this.#cairn.processes.get(metadata.name)?.volume.node;
