@@ -44,22 +44,16 @@ function versionRule(): f.Rule {
 }
 
 const IMAGE: f.Shape = f.shape('Image', {
-  repository: f.optional(
-    f.text(
-      'Repository, such as registry.example.com/team/cairn. The default is the repository that the operator was installed with.',
-      512,
-      { min: 1, pattern: '^[a-z0-9]([a-zA-Z0-9._/:-]*[a-z0-9])?$' },
-    ),
+  'repository?': f.text(
+    'Repository, such as registry.example.com/team/cairn. The default is the repository that the operator was installed with.',
+    512,
+    { min: 1, pattern: '^[a-z0-9]([a-zA-Z0-9._/:-]*[a-z0-9])?$' },
   ),
-  digest: f.optional(
-    f.text('Digest of the image, used instead of the version as its tag. Change both together.', 71, {
-      pattern: '^sha256:[0-9a-f]{64}$',
-    }),
-  ),
+  'digest?': f.text('Digest of the image, used instead of the version as its tag. Change both together.', 71, {
+    pattern: '^sha256:[0-9a-f]{64}$',
+  }),
   pullPolicy: f.choice('Pull policy of the image.', ['IfNotPresent', 'Always', 'Never'], { default: 'IfNotPresent' }),
-  pullSecretNames: f.optional(
-    f.list('Secrets for the registry.', objectName('The name of a Secret.'), 16, { merge: 'set' }),
-  ),
+  'pullSecretNames?': f.list('Secrets for the registry.', objectName('The name of a Secret.'), 16, { merge: 'set' }),
 });
 
 const GROWTH: f.Shape = f.shape('StorageGrowth', {
@@ -75,12 +69,10 @@ const STORAGE: f.Shape = f.shape(
     size: size('Size of the volume of each node. It can be raised at any time, and cannot be lowered.', {
       default: '20Gi',
     }),
-    storageClassName: f.optional(
-      objectName(
-        'Storage class; by default that of the Kubernetes cluster. Use local or block storage that allows expansion. A change applies to new volumes.',
-      ),
+    'storageClassName?': objectName(
+      'Storage class; by default that of the Kubernetes cluster. Use local or block storage that allows expansion. A change applies to new volumes.',
     ),
-    autoGrow: f.optional(f.object('Automatic growth of volumes that are nearly full.', GROWTH)),
+    'autoGrow?': f.object('Automatic growth of volumes that are nearly full.', GROWTH),
   },
   [
     {
@@ -141,12 +133,10 @@ const RECOVERY: f.Shape = f.shape(
     }),
     survivor: f.text('Name of the pod whose data the cluster continues with.', 63, { min: 1 }),
     acknowledgeDataLoss: f.flag('Must be true: transactions that only the lost nodes had are lost by the recovery.'),
-    acceptLoss: f.optional(
-      f.text(
-        'Only when the catalog has lost its quorum for good: the code that the condition Progressing shows, with the reason LossNotAccepted. The cluster then continues with the data of the survivor alone, and the volumes of all other pods are deleted.',
-        8,
-        { pattern: '^[0-9a-f]{8}$' },
-      ),
+    'acceptLoss?': f.text(
+      'Only when the catalog has lost its quorum for good: the code that the condition Progressing shows, with the reason LossNotAccepted. The cluster then continues with the data of the survivor alone, and the volumes of all other pods are deleted.',
+      8,
+      { pattern: '^[0-9a-f]{8}$' },
     ),
   },
   [
@@ -171,15 +161,18 @@ const MONITORING: f.Shape = f.shape('Monitoring', {
     pattern: '^[0-9]+(ms|s|m)$',
     default: '30s',
   }),
-  labels: labels('Labels by which your Prometheus selects the objects, such as `release: prometheus`.'),
-  disabledAlerts: f.optional(
-    f.list('Names of alerts that are left out.', f.text('The name of an alert.', 128, { min: 1 }), 128, {
+  'labels?': labels('Labels by which your Prometheus selects the objects, such as `release: prometheus`.'),
+  'disabledAlerts?': f.list(
+    'Names of alerts that are left out.',
+    f.text('The name of an alert.', 128, { min: 1 }),
+    128,
+    {
       merge: 'set',
-    }),
+    },
   ),
-  runbooksURL: f.optional(
-    f.text('Prefix of the pages that alerts link to, such as https://wiki.example.com/cairn/.', 1024, { min: 1 }),
-  ),
+  'runbooksURL?': f.text('Prefix of the pages that alerts link to, such as https://wiki.example.com/cairn/.', 1024, {
+    min: 1,
+  }),
   dashboards: f.flag('true: ConfigMaps with dashboards for Grafana are created.', { default: false }),
 });
 
@@ -225,36 +218,30 @@ const SPEC: f.Shape = f.shape(
     auth: f.object('Authentication and authorization of clients.', AUTH, { default: {} }),
     network: f.object('Services, names and access from the network.', NETWORK, { default: {} }),
     placement: f.object('Placement of the pods on Kubernetes nodes.', PLACEMENT, { default: {} }),
-    config: f.optional(
-      f.map(
-        'Settings of the nodes by their names in docs/configuration.md, such as `rateLimitPerSecond: 100`. A change restarts the pods, one after the other. Write on, off and fractions in quotes.',
-        f.numberOrText('The value.', 4096),
-        64,
-        {
-          rules: [
-            {
-              rule: `!self.exists(name, name in ['${SET_BY_OPERATOR.join("', '")}'])`,
-              message:
-                'config cannot have settings that the operator derives from other fields, such as dataDir, join, auth, peerPort or tlsCertFile: remove them',
-            },
-          ],
-        },
-      ),
+    'config?': f.map(
+      'Settings of the nodes by their names in docs/configuration.md, such as `rateLimitPerSecond: 100`. A change restarts the pods, one after the other. Write on, off and fractions in quotes.',
+      f.numberOrText('The value.', 4096),
+      64,
+      {
+        rules: [
+          {
+            rule: `!self.exists(name, name in ['${SET_BY_OPERATOR.join("', '")}'])`,
+            message:
+              'config cannot have settings that the operator derives from other fields, such as dataDir, join, auth, peerPort or tlsCertFile: remove them',
+          },
+        ],
+      },
     ),
-    podTemplate: f.optional(
-      f.anyObject(
-        'Merged into the template of the pods, as kubectl patch does (strategic merge); the container is called cairn.',
-      ),
+    'podTemplate?': f.anyObject(
+      'Merged into the template of the pods, as kubectl patch does (strategic merge); the container is called cairn.',
     ),
     monitoring: f.object('Objects for the Prometheus operator and for Grafana.', MONITORING, { default: {} }),
     update: f.object('Replacement of pods by an upgrade or another change.', UPDATE, { default: {} }),
     repair: f.object('Replacement of lost nodes.', REPAIR, { default: {} }),
-    restartKey: f.optional(f.text('Any text. A change restarts the pods, one after the other.', 63, { min: 1 })),
-    recovery: f.optional(
-      f.object(
-        'Recovery with the data of one node, when most replicas of databases are lost for good. When most voters of the catalog are lost, all nodes are stopped first, and acceptLoss is needed, too.',
-        RECOVERY,
-      ),
+    'restartKey?': f.text('Any text. A change restarts the pods, one after the other.', 63, { min: 1 }),
+    'recovery?': f.object(
+      'Recovery with the data of one node, when most replicas of databases are lost for good. When most voters of the catalog are lost, all nodes are stopped first, and acceptLoss is needed, too.',
+      RECOVERY,
     ),
     reclaimPolicy: reclaimPolicy('Whether the volumes are kept or deleted when the CairnCluster is deleted.'),
   },
@@ -268,17 +255,17 @@ const SPEC: f.Shape = f.shape(
 
 const MEMBER: f.Shape = f.shape('Member', {
   name: f.text('The name of the pod.', 63),
-  id: f.optional(f.wholeNumber('Number of the node, as in cairn cluster status.', 0, 4_294_967_295)),
-  role: f.optional(f.choice('Part of the node in the Raft group of the catalog.', ['Voter', 'Learner', 'None'])),
-  version: f.optional(f.text('The release that the node runs.', 63)),
-  zone: f.optional(f.text('The zone that the node is in.', 63)),
+  'id?': f.wholeNumber('Number of the node, as in cairn cluster status.', 0, 4_294_967_295),
+  'role?': f.choice('Part of the node in the Raft group of the catalog.', ['Voter', 'Learner', 'None']),
+  'version?': f.text('The release that the node runs.', 63),
+  'zone?': f.text('The zone that the node is in.', 63),
   ready: f.flag('true: the pod is ready.'),
 });
 
 const ENDPOINTS: f.Shape = f.shape('Endpoints', {
-  grpc: f.optional(f.text('Address of gRPC, as host:port.', 512)),
-  http: f.optional(f.text('URL of HTTP.', 512)),
-  mcp: f.optional(f.text('URL of MCP.', 512)),
+  'grpc?': f.text('Address of gRPC, as host:port.', 512),
+  'http?': f.text('URL of HTTP.', 512),
+  'mcp?': f.text('URL of MCP.', 512),
 });
 
 const CONDITIONS = {
@@ -296,31 +283,27 @@ const CONDITIONS = {
 
 const STATUS: f.Shape = f.shape('CairnClusterStatus', {
   ...commonStatus(CONDITIONS),
-  replicas: f.optional(f.wholeNumber('Number of pods.', 0, 100)),
-  readyReplicas: f.optional(f.wholeNumber('Number of pods that are ready.', 0, 100)),
-  selector: f.optional(f.text('The labels of the pods, as a selector.', 512)),
-  version: f.optional(f.text('The release that all nodes run; the oldest one during an upgrade.', 63)),
-  targetVersion: f.optional(f.text('The release that the nodes are brought to.', 63)),
-  clusterID: f.optional(f.text('The id that the cluster was founded with.', 64)),
-  members: f.optional(
-    f.list('Nodes, in the order of their names.', f.object('One node.', MEMBER), 100, { merge: { keys: ['name'] } }),
+  'replicas?': f.wholeNumber('Number of pods.', 0, 100),
+  'readyReplicas?': f.wholeNumber('Number of pods that are ready.', 0, 100),
+  'selector?': f.text('The labels of the pods, as a selector.', 512),
+  'version?': f.text('The release that all nodes run; the oldest one during an upgrade.', 63),
+  'targetVersion?': f.text('The release that the nodes are brought to.', 63),
+  'clusterID?': f.text('The id that the cluster was founded with.', 64),
+  'members?': f.list('Nodes, in the order of their names.', f.object('One node.', MEMBER), 100, {
+    merge: { keys: ['name'] },
+  }),
+  'endpoints?': f.object('Addresses of the Service for clients.', ENDPOINTS),
+  'adminSecretName?': f.text('The Secret with the key of the first administrator, as bootstrap-key.', 253),
+  'caSecretName?': f.text('The Secret with the authority of the certificates, as ca.crt.', 253),
+  'storageSize?': f.text('Size of the volumes. It exceeds spec.storage.size after automatic growth.', 32),
+  'finalVersion?': f.text('The lowest release that can run: the upgrade to it is final, or becomes so next.', 63),
+  'finalLevel?': f.wholeNumber('The feature level that finalVersion brings.', 0, 4_294_967_295),
+  'recoveryID?': f.text('The id of the last recovery that was carried out.', 63),
+  'recoveryStage?': f.choice(
+    'Stage of a recovery of the catalog, during which all nodes are stopped. Stopped: nothing has changed yet. Founded: there is a new cluster with the data of recoverySurvivor.',
+    ['Stopped', 'Founded'],
   ),
-  endpoints: f.optional(f.object('Addresses of the Service for clients.', ENDPOINTS)),
-  adminSecretName: f.optional(f.text('The Secret with the key of the first administrator, as bootstrap-key.', 253)),
-  caSecretName: f.optional(f.text('The Secret with the authority of the certificates, as ca.crt.', 253)),
-  storageSize: f.optional(f.text('Size of the volumes. It exceeds spec.storage.size after automatic growth.', 32)),
-  finalVersion: f.optional(
-    f.text('The lowest release that can run: the upgrade to it is final, or becomes so next.', 63),
-  ),
-  finalLevel: f.optional(f.wholeNumber('The feature level that finalVersion brings.', 0, 4_294_967_295)),
-  recoveryID: f.optional(f.text('The id of the last recovery that was carried out.', 63)),
-  recoveryStage: f.optional(
-    f.choice(
-      'Stage of a recovery of the catalog, during which all nodes are stopped. Stopped: nothing has changed yet. Founded: there is a new cluster with the data of recoverySurvivor.',
-      ['Stopped', 'Founded'],
-    ),
-  ),
-  recoverySurvivor: f.optional(f.text('The pod whose data the new cluster has, with recoveryStage Founded.', 63)),
+  'recoverySurvivor?': f.text('The pod whose data the new cluster has, with recoveryStage Founded.', 63),
 });
 
 export const CAIRN_CLUSTER: f.ResourceKind = {

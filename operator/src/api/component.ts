@@ -47,8 +47,8 @@ const OCI: f.Shape = f.shape('OCISource', {
         '^[a-z0-9][a-zA-Z0-9.-]*(:[0-9]+)?(/[a-z0-9._-]+)+(:[A-Za-z0-9_][A-Za-z0-9._-]*)?(@sha256:[0-9a-f]{64})?$',
     },
   ),
-  pullSecretName: f.optional(
-    objectName('A Secret of the type kubernetes.io/dockerconfigjson with the credential for the registry.'),
+  'pullSecretName?': objectName(
+    'A Secret of the type kubernetes.io/dockerconfigjson with the credential for the registry.',
   ),
 });
 
@@ -61,9 +61,9 @@ const KEY_OF = (what: string): f.Shape =>
 const SOURCE: f.Shape = f.shape(
   'ComponentSource',
   {
-    oci: f.optional(f.object('An artifact in an OCI registry.', OCI)),
-    configMap: f.optional(f.object('A key of binaryData of a ConfigMap; it has 1 MiB at most.', KEY_OF('ConfigMap'))),
-    secret: f.optional(f.object('A key of a Secret; it has 1 MiB at most.', KEY_OF('Secret'))),
+    'oci?': f.object('An artifact in an OCI registry.', OCI),
+    'configMap?': f.object('A key of binaryData of a ConfigMap; it has 1 MiB at most.', KEY_OF('ConfigMap')),
+    'secret?': f.object('A key of a Secret; it has 1 MiB at most.', KEY_OF('Secret')),
   },
   [f.exactlyOne('oci', 'configMap', 'secret')],
 );
@@ -71,8 +71,8 @@ const SOURCE: f.Shape = f.shape(
 const STEP: f.Shape = f.shape(
   'RolloutStep',
   {
-    selector: f.optional(f.object('The databases of this step, by labels of their EventDatabases.', LABEL_SELECTOR)),
-    percent: f.optional(f.wholeNumber('Share of all databases that have the new version after this step.', 1, 100)),
+    'selector?': f.object('The databases of this step, by labels of their EventDatabases.', LABEL_SELECTOR),
+    'percent?': f.wholeNumber('Share of all databases that have the new version after this step.', 1, 100),
     observeSeconds: f.wholeNumber('Time that the new version is observed before the next step.', 0, 7 * DAY_SECONDS, {
       default: 300,
     }),
@@ -83,11 +83,13 @@ const STEP: f.Shape = f.shape(
 const ANALYSIS: f.Shape = f.shape(
   'RolloutAnalysis',
   {
-    maxErrorPercent: f.optional(
-      f.wholeNumber('Share of calls that may fail. A command that the component refuses is not a failure.', 0, 100),
+    'maxErrorPercent?': f.wholeNumber(
+      'Share of calls that may fail. A command that the component refuses is not a failure.',
+      0,
+      100,
     ),
-    maxTraps: f.optional(f.wholeNumber('Number of traps that a step may have.', 0, 1_000_000)),
-    maxFoldMilliseconds: f.optional(f.wholeNumber('Time within which 99 of 100 folds must end.', 1, 600_000)),
+    'maxTraps?': f.wholeNumber('Number of traps that a step may have.', 0, 1_000_000),
+    'maxFoldMilliseconds?': f.wholeNumber('Time within which 99 of 100 folds must end.', 1, 600_000),
     onFailure: f.choice(
       'RollBack: the previous version becomes active again. Pause: the rollout stops until the spec changes.',
       ['RollBack', 'Pause'],
@@ -107,9 +109,10 @@ const ROLLOUT: f.Shape = f.shape(
         default: 'All',
       },
     ),
-    steps: f.optional(f.list('The steps, in this order.', f.object('One step.', STEP), 16, { min: 1 })),
-    analysis: f.optional(
-      f.object('Limits that the new version must meet before the next step. Without them only time passes.', ANALYSIS),
+    'steps?': f.list('The steps, in this order.', f.object('One step.', STEP), 16, { min: 1 }),
+    'analysis?': f.object(
+      'Limits that the new version must meet before the next step. Without them only time passes.',
+      ANALYSIS,
     ),
     timeoutSeconds: f.wholeNumber(
       'Time that the nodes have to compile a version before the rollout counts as stuck.',
@@ -131,18 +134,16 @@ const ROLLOUT: f.Shape = f.shape(
 export function componentFields(own: f.Fields): f.Fields {
   return {
     databases: f.object('The databases that the component is published in.', DATABASES),
-    name: f.optional(componentName('The name of the component; without it metadata.name. It cannot be changed.')),
-    description: f.optional(f.text('Purpose of the component.', 4096, { min: 1 })),
-    sourceCodeURI: f.optional(uri('URI of the source code.')),
+    'name?': componentName('The name of the component; without it metadata.name. It cannot be changed.'),
+    'description?': f.text('Purpose of the component.', 4096, { min: 1 }),
+    'sourceCodeURI?': uri('URI of the source code.'),
     source: f.object('Origin of the WebAssembly component.', SOURCE),
     ...own,
     rollout: f.object('Order in which databases get a new version.', ROLLOUT, { default: {} }),
-    retainVersions: f.optional(
-      f.wholeNumber(
-        'Number of versions before the active one that are kept in each database; older ones are deleted. By default all are kept.',
-        0,
-        1000,
-      ),
+    'retainVersions?': f.wholeNumber(
+      'Number of versions before the active one that are kept in each database; older ones are deleted. By default all are kept.',
+      0,
+      1000,
     ),
     reclaimPolicy: reclaimPolicy('Whether the component stays in the databases when the resource is deleted.'),
   };
@@ -152,15 +153,17 @@ export const SPEC_RULES: readonly f.Rule[] = [f.immutable('name')];
 
 const DATABASE_STATUS: f.Shape = f.shape('ComponentDatabase', {
   name: f.text('The name of the EventDatabase.', 253),
-  version: f.optional(f.wholeNumber('Active version. Each database numbers its versions itself.', 1, VERSION_MAX)),
-  digest: f.optional(f.text('The digest of that version.', 71)),
-  publishedVersion: f.optional(
-    f.wholeNumber('Version of the component of the source, also before it is active.', 1, VERSION_MAX),
+  'version?': f.wholeNumber('Active version. Each database numbers its versions itself.', 1, VERSION_MAX),
+  'digest?': f.text('The digest of that version.', 71),
+  'publishedVersion?': f.wholeNumber(
+    'Version of the component of the source, also before it is active.',
+    1,
+    VERSION_MAX,
   ),
-  publication: f.optional(f.text('SHA-256 of the component and the metadata that this version was published of.', 71)),
-  nodesReady: f.optional(f.wholeNumber('Number of nodes that have compiled it.', 0, 100)),
-  nodesTotal: f.optional(f.wholeNumber('Number of nodes.', 0, 100)),
-  message: f.optional(f.text('Error of the component in this database.', 1024)),
+  'publication?': f.text('SHA-256 of the component and the metadata that this version was published of.', 71),
+  'nodesReady?': f.wholeNumber('Number of nodes that have compiled it.', 0, 100),
+  'nodesTotal?': f.wholeNumber('Number of nodes.', 0, 100),
+  'message?': f.text('Error of the component in this database.', 1024),
 });
 
 const CONDITIONS = {
@@ -175,20 +178,25 @@ const CONDITIONS = {
 function componentStatus(name: string): f.Shape {
   return f.shape(name, {
     ...commonStatus(CONDITIONS),
-    digest: f.optional(f.text('SHA-256 of the component of the source, as sha256: and 64 digits.', 71)),
-    shortDigest: f.optional(f.text('First 12 digits of the digest.', 12)),
-    previousDigest: f.optional(f.text('The SHA-256 of the component that a rollback activates.', 71)),
-    step: f.optional(f.wholeNumber('The step of the rollout, from 1 on; absent without a rollout.', 1, 17)),
-    stepSince: f.optional(f.time('Time at which the step began; absent when all databases have the component.')),
-    observedSince: f.optional(f.time('Time since which the databases of the step are observed.')),
-    databasesTotal: f.optional(f.wholeNumber('Number of databases that are selected.', 0, DATABASES_MAX)),
-    databasesReady: f.optional(
-      f.wholeNumber('Number of databases in which the component of the source is active.', 0, DATABASES_MAX),
+    'digest?': f.text('SHA-256 of the component of the source, as sha256: and 64 digits.', 71),
+    'shortDigest?': f.text('First 12 digits of the digest.', 12),
+    'previousDigest?': f.text('The SHA-256 of the component that a rollback activates.', 71),
+    'step?': f.wholeNumber('The step of the rollout, from 1 on; absent without a rollout.', 1, 17),
+    'stepSince?': f.time('Time at which the step began; absent when all databases have the component.'),
+    'observedSince?': f.time('Time since which the databases of the step are observed.'),
+    'databasesTotal?': f.wholeNumber('Number of databases that are selected.', 0, DATABASES_MAX),
+    'databasesReady?': f.wholeNumber(
+      'Number of databases in which the component of the source is active.',
+      0,
+      DATABASES_MAX,
     ),
-    databases: f.optional(
-      f.list('Databases, in the order of their names.', f.object('One database.', DATABASE_STATUS), DATABASES_MAX, {
+    'databases?': f.list(
+      'Databases, in the order of their names.',
+      f.object('One database.', DATABASE_STATUS),
+      DATABASES_MAX,
+      {
         merge: { keys: ['name'] },
-      }),
+      },
     ),
   });
 }

@@ -12,7 +12,7 @@ import {
 import * as f from './schema.ts';
 
 function eventText(doc: string): f.Field {
-  return f.optional(f.text(doc, EVENT_TEXT_MAX, { min: 1 }));
+  return f.text(doc, EVENT_TEXT_MAX, { min: 1 });
 }
 
 const PARAMETER: f.Shape = f.shape('EventParameter', {
@@ -31,54 +31,48 @@ const PARAMETER: f.Shape = f.shape('EventParameter', {
 });
 
 const EVENTS: f.Shape = f.shape('EventSelector', {
-  stream: eventText('The stream.'),
-  streamPrefix: eventText('Prefix of the stream.'),
-  eventType: eventText('The event type.'),
-  eventTypePrefix: eventText('Prefix of the event type.'),
-  subject: eventText('The subject.'),
-  subjectPrefix: eventText('Prefix of the subject.'),
-  source: f.optional(uri('The source, a URI reference.')),
-  withoutSubject: f.optional(f.flag('true: events that have no subject.')),
-  parameters: f.optional(
-    f.list('Attributes whose values are given by each read.', f.object('A parameter.', PARAMETER), 16, {
-      min: 1,
-      merge: { keys: ['name', 'attribute'] },
-    }),
-  ),
+  'stream?': eventText('The stream.'),
+  'streamPrefix?': eventText('Prefix of the stream.'),
+  'eventType?': eventText('The event type.'),
+  'eventTypePrefix?': eventText('Prefix of the event type.'),
+  'subject?': eventText('The subject.'),
+  'subjectPrefix?': eventText('Prefix of the subject.'),
+  'source?': uri('The source, a URI reference.'),
+  'withoutSubject?': f.flag('true: events that have no subject.'),
+  'parameters?': f.list('Attributes whose values are given by each read.', f.object('A parameter.', PARAMETER), 16, {
+    min: 1,
+    merge: { keys: ['name', 'attribute'] },
+  }),
 });
 
 const CONTENT_SCHEMA: f.Shape = f.shape(
   'ContentSchema',
   {
-    uri: f.optional(uri('The URI of the schema.')),
-    json: f.optional(f.text('The JSON Schema itself, kept as it is written here.', 65_536, { min: 2 })),
+    'uri?': uri('The URI of the schema.'),
+    'json?': f.text('The JSON Schema itself, kept as it is written here.', 65_536, { min: 2 }),
   },
   [f.exactlyOne('uri', 'json')],
 );
 
 const PRESENTER_REF: f.Shape = f.shape('PresenterRef', {
   name: componentName('The name of the presenter, as it is published in the databases.'),
-  version: f.optional(versionNumber('Its version; without it its latest one at the revision of each read.')),
+  'version?': versionNumber('Its version; without it its latest one at the revision of each read.'),
 });
 
 const STATE_VIEW_SPEC: f.Shape = f.shape(
   'StateViewSpec',
   componentFields({
-    events: f.optional(
-      f.list(
-        'Selectors of the events that are folded. An event is folded when any of them matches. A selector matches events that have all of its fields; {} matches every event.',
-        f.object('One selector.', EVENTS),
-        255,
-        { min: 1 },
-      ),
+    'events?': f.list(
+      'Selectors of the events that are folded. An event is folded when any of them matches. A selector matches events that have all of its fields; {} matches every event.',
+      f.object('One selector.', EVENTS),
+      255,
+      { min: 1 },
     ),
-    eventTypes: f.optional(
-      f.list(
-        'Types of the events that are folded. With events, an event must match both.',
-        f.text('An event type.', EVENT_TEXT_MAX, { min: 1 }),
-        255,
-        { min: 1, merge: 'set' },
-      ),
+    'eventTypes?': f.list(
+      'Types of the events that are folded. With events, an event must match both.',
+      f.text('An event type.', EVENT_TEXT_MAX, { min: 1 }),
+      255,
+      { min: 1, merge: 'set' },
     ),
     temporality: f.choice(
       'The order in which events are folded. Revision: as they were recorded. EffectiveTime: by their own time.',
@@ -91,8 +85,8 @@ const STATE_VIEW_SPEC: f.Shape = f.shape(
       { default: 'None' },
     ),
     contentType: contentType('The media type of the rendered state, such as application/json.'),
-    contentSchema: f.optional(f.object('A schema of the rendered state.', CONTENT_SCHEMA)),
-    presenter: f.optional(f.object('The presenter that renders the state.', PRESENTER_REF)),
+    'contentSchema?': f.object('A schema of the rendered state.', CONTENT_SCHEMA),
+    'presenter?': f.object('The presenter that renders the state.', PRESENTER_REF),
     priority: f.choice('State Views of a higher priority are folded first.', ['Low', 'Normal', 'High'], {
       default: 'Normal',
     }),
@@ -101,12 +95,10 @@ const STATE_VIEW_SPEC: f.Shape = f.shape(
       ['Lazy', 'Eager', 'Scheduled'],
       { default: 'Lazy' },
     ),
-    reduceFunction: f.optional(
-      f.text('The exported function that folds; without it the usual one.', 128, {
-        min: 1,
-        pattern: '^[A-Za-z_][A-Za-z0-9_-]*$',
-      }),
-    ),
+    'reduceFunction?': f.text('The exported function that folds; without it the usual one.', 128, {
+      min: 1,
+      pattern: '^[A-Za-z_][A-Za-z0-9_-]*$',
+    }),
     active: f.flag('false: all versions are deactivated and kept; the State View cannot be read.', {
       default: true,
     }),
@@ -126,13 +118,11 @@ export const STATE_VIEW: f.ResourceKind = componentKind({
 const STATE_CHANGE_SPEC: f.Shape = f.shape(
   'StateChangeSpec',
   componentFields({
-    stateViewNames: f.optional(
-      f.list(
-        'The State Views that it reads. They are published before it.',
-        componentName('The name of a State View, as it is published in the databases.'),
-        64,
-        { merge: 'set' },
-      ),
+    'stateViewNames?': f.list(
+      'The State Views that it reads. They are published before it.',
+      componentName('The name of a State View, as it is published in the databases.'),
+      64,
+      { merge: 'set' },
     ),
   }),
   SPEC_RULES,
@@ -149,7 +139,7 @@ export const STATE_CHANGE: f.ResourceKind = componentKind({
 
 const OFFER: f.Shape = f.shape('OfferedContent', {
   contentType: contentType('The media type, such as text/csv.'),
-  schema: f.optional(uri('The URI of a schema of the content.')),
+  'schema?': uri('The URI of a schema of the content.'),
 });
 
 const PRESENTER_SPEC: f.Shape = f.shape(
@@ -159,9 +149,7 @@ const PRESENTER_SPEC: f.Shape = f.shape(
       min: 1,
       merge: { keys: ['contentType'] },
     }),
-    settings: f.optional(
-      f.map('Settings that the presenter receives with every presentation.', f.text('The value.', 4096), 64),
-    ),
+    'settings?': f.map('Settings that the presenter receives with every presentation.', f.text('The value.', 4096), 64),
   }),
   SPEC_RULES,
 );

@@ -24,12 +24,10 @@ const GRANT: f.Shape = f.shape(
       ROLES,
     ),
     databases: f.object('The databases that the role is given on.', GRANTED_DATABASES),
-    maxDatabases: f.optional(
-      f.wholeNumber(
-        'Number of databases that the pattern may name before admin creates no more of them.',
-        1,
-        1_000_000,
-      ),
+    'maxDatabases?': f.wholeNumber(
+      'Number of databases that the pattern may name before admin creates no more of them.',
+      1,
+      1_000_000,
     ),
   },
   [
@@ -43,21 +41,19 @@ const GRANT: f.Shape = f.shape(
 const SECRET: f.Shape = f.shape(
   'KeySecret',
   {
-    name: f.optional(objectName('The name of the Secret; without it metadata.name. It cannot be changed.')),
+    'name?': objectName('The name of the Secret; without it metadata.name. It cannot be changed.'),
     key: dataKey('Key of the Secret that has the API key.', { default: 'api-key' }),
-    labels: labels('Labels of the Secret.'),
-    annotations: annotations('Annotations of the Secret.'),
+    'labels?': labels('Labels of the Secret.'),
+    'annotations?': annotations('Annotations of the Secret.'),
   },
   [f.immutable('name')],
 );
 
 const ROTATION: f.Shape = f.shape('Rotation', {
-  everyDays: f.optional(
-    f.wholeNumber(
-      'Days after which the key is replaced. By default it is replaced only when rotateKey changes.',
-      1,
-      3650,
-    ),
+  'everyDays?': f.wholeNumber(
+    'Days after which the key is replaced. By default it is replaced only when rotateKey changes.',
+    1,
+    3650,
   ),
   overlapSeconds: f.wholeNumber(
     'Time for which a replaced key stays valid, also when the grants change.',
@@ -67,23 +63,21 @@ const ROTATION: f.Shape = f.shape('Rotation', {
       default: 86_400,
     },
   ),
-  rotateKey: f.optional(f.text('Any text. A change replaces the key.', 63, { min: 1 })),
+  'rotateKey?': f.text('Any text. A change replaces the key.', 63, { min: 1 }),
 });
 
 const SPEC: f.Shape = f.shape(
   'EventAccessSpec',
   {
     clusterRef,
-    subject: f.optional(
-      f.text('Name of the client in the audit log. The default is metadata.name.', SUBJECT_MAX, {
-        min: 1,
-        pattern: '^[^\\s](.*[^\\s])?$',
-      }),
-    ),
+    'subject?': f.text('Name of the client in the audit log. The default is metadata.name.', SUBJECT_MAX, {
+      min: 1,
+      pattern: '^[^\\s](.*[^\\s])?$',
+    }),
     grants: f.list('Roles that the key gives.', f.object('A role on databases.', GRANT), 32, { min: 1 }),
     secret: f.object('The Secret that the key is written to, in the same namespace.', SECRET, { default: {} }),
     rotation: f.object('Replacement of the key.', ROTATION, { default: {} }),
-    expiresAt: f.optional(f.time('Time at which the key expires. By default it does not expire.')),
+    'expiresAt?': f.time('Time at which the key expires. By default it does not expire.'),
   },
   [f.immutable('clusterRef')],
 );
@@ -95,10 +89,10 @@ const CONDITIONS = {
 
 const STATUS: f.Shape = f.shape('EventAccessStatus', {
   ...commonStatus(CONDITIONS),
-  keyID: f.optional(f.text('Id of the key in the cluster.', 64)),
-  secretName: f.optional(f.text('The Secret that has the key.', 253)),
-  rotatedAt: f.optional(f.time('Time at which the key was last issued or replaced.')),
-  rotateKey: f.optional(f.text('The rotateKey that the key was last replaced for.', 63)),
+  'keyID?': f.text('Id of the key in the cluster.', 64),
+  'secretName?': f.text('The Secret that has the key.', 253),
+  'rotatedAt?': f.time('Time at which the key was last issued or replaced.'),
+  'rotateKey?': f.text('The rotateKey that the key was last replaced for.', 63),
 });
 
 export const EVENT_ACCESS: f.ResourceKind = {

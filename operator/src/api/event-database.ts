@@ -9,12 +9,10 @@ const SPEC: f.Shape = f.shape(
   'EventDatabaseSpec',
   {
     clusterRef,
-    name: f.optional(
-      f.text('The name of the database; without it metadata.name. It cannot be changed.', NAME_MAX, {
-        min: 1,
-        pattern: NAME,
-      }),
-    ),
+    'name?': f.text('The name of the database; without it metadata.name. It cannot be changed.', NAME_MAX, {
+      min: 1,
+      pattern: NAME,
+    }),
     adoptionPolicy: f.choice(
       'Handling of a database that exists before the resource. Create: create the database, and report an error when it exists. Adopt: take over the database that exists. Either: adopt it when it exists, else create it.',
       ['Create', 'Adopt', 'Either'],
@@ -34,11 +32,9 @@ const CONDITIONS = {
 
 const STATUS: f.Shape = f.shape('EventDatabaseStatus', {
   ...commonStatus(CONDITIONS),
-  databaseName: f.optional(f.text('The name of the database in the cluster.', NAME_MAX)),
-  databaseID: f.optional(
-    f.text('The id of the database, which no other database has, also not one of the same name.', 64),
-  ),
-  createdAt: f.optional(f.time('Time at which the database was created.')),
+  'databaseName?': f.text('The name of the database in the cluster.', NAME_MAX),
+  'databaseID?': f.text('The id of the database, which no other database has, also not one of the same name.', 64),
+  'createdAt?': f.time('Time at which the database was created.'),
 });
 
 export const EVENT_DATABASE: f.ResourceKind = {

@@ -27,11 +27,11 @@ export function dataKey(doc: string, options: { readonly default?: string } = {}
 }
 
 export function annotations(doc: string): f.Field {
-  return f.optional(f.map(doc, f.text('The value.', 16_384), 64));
+  return f.map(doc, f.text('The value.', 16_384), 64);
 }
 
 export function labels(doc: string): f.Field {
-  return f.optional(f.map(doc, f.text('The value.', LABEL_MAX), 64));
+  return f.map(doc, f.text('The value.', LABEL_MAX), 64);
 }
 
 /** A field for a Kubernetes quantity of bytes, such as 10Gi. */
@@ -52,24 +52,26 @@ const QUANTITY = '^[0-9]+(\\.[0-9]+)?(m|k|Ki|M|Mi|G|Gi|T|Ti|P|Pi)?$';
 
 function quantities(doc: string): f.Field {
   const value = f.numberOrText('An amount, such as 2, 250m or 1Gi.', 32, { pattern: QUANTITY });
-  return f.optional(f.map(doc, value, 16));
+  return f.map(doc, value, 16);
 }
 
 export const RESOURCES: f.Shape = f.shapeOfKubernetes('Resources', {
-  requests: quantities('Amounts that are reserved for the container, by resource.'),
-  limits: quantities('Amounts that the container may use at most, by resource.'),
+  'requests?': quantities('Amounts that are reserved for the container, by resource.'),
+  'limits?': quantities('Amounts that the container may use at most, by resource.'),
 });
 
 const REQUIREMENT: f.Shape = f.shapeOfKubernetes('LabelRequirement', {
   key: f.text('The label.', LABEL_KEY_MAX, { min: 1 }),
   operator: f.choice('Comparison with the values.', ['In', 'NotIn', 'Exists', 'DoesNotExist']),
-  values: f.optional(f.list('The values, for In and NotIn.', f.text('A value.', LABEL_MAX), 64, { merge: 'atomic' })),
+  'values?': f.list('The values, for In and NotIn.', f.text('A value.', LABEL_MAX), 64, { merge: 'atomic' }),
 });
 
 export const LABEL_SELECTOR: f.Shape = f.shapeOfKubernetes('LabelSelector', {
-  matchLabels: labels('Labels that objects must have, with these values.'),
-  matchExpressions: f.optional(
-    f.list('Requirements that labels must meet, all of them.', f.object('A requirement.', REQUIREMENT), 32),
+  'matchLabels?': labels('Labels that objects must have, with these values.'),
+  'matchExpressions?': f.list(
+    'Requirements that labels must meet, all of them.',
+    f.object('A requirement.', REQUIREMENT),
+    32,
   ),
 });
 
@@ -88,14 +90,12 @@ const CONDITION: f.Shape = f.shapeOfKubernetes('Condition', {
 /** The fields that every status has. */
 export function commonStatus(conditions: Readonly<Record<string, string>>): f.Fields {
   return {
-    observedGeneration: f.optional(f.wholeNumber('metadata.generation that the status describes.', 0, INT64_MAX)),
-    conditions: f.optional(
-      f.list(
-        `Observed conditions. Types: ${Object.keys(conditions).join(', ')}.`,
-        f.object('One condition.', CONDITION),
-        32,
-        { merge: { keys: ['type'] } },
-      ),
+    'observedGeneration?': f.wholeNumber('metadata.generation that the status describes.', 0, INT64_MAX),
+    'conditions?': f.list(
+      `Observed conditions. Types: ${Object.keys(conditions).join(', ')}.`,
+      f.object('One condition.', CONDITION),
+      32,
+      { merge: { keys: ['type'] } },
     ),
   };
 }
@@ -119,28 +119,32 @@ const CLUSTER_REF: f.Shape = f.shape('ClusterRef', {
 export const clusterRef: f.Field = f.object('The CairnCluster, in the same namespace.', CLUSTER_REF);
 
 /** EventDatabases of the same namespace. */
-const databaseNames: f.Field = f.optional(
-  f.list('The names of EventDatabases in the same namespace.', objectName('The name of an EventDatabase.'), 256, {
+const databaseNames: f.Field = f.list(
+  'The names of EventDatabases in the same namespace.',
+  objectName('The name of an EventDatabase.'),
+  256,
+  {
     min: 1,
     merge: 'set',
-  }),
+  },
 );
 
-const databaseSelector: f.Field = f.optional(
-  f.object('Labels of EventDatabases in the same namespace; {} selects all of them.', LABEL_SELECTOR),
+const databaseSelector: f.Field = f.object(
+  'Labels of EventDatabases in the same namespace; {} selects all of them.',
+  LABEL_SELECTOR,
 );
 
-export const DATABASES: f.Shape = f.shape('Databases', { names: databaseNames, selector: databaseSelector }, [
+export const DATABASES: f.Shape = f.shape('Databases', { 'names?': databaseNames, 'selector?': databaseSelector }, [
   f.exactlyOne('names', 'selector'),
 ]);
 
 export const GRANTED_DATABASES: f.Shape = f.shape(
   'GrantedDatabases',
   {
-    names: databaseNames,
-    selector: databaseSelector,
-    pattern: f.optional(
-      databasePattern('Names of databases in the cluster, where * stands for any characters; * alone is all of them.'),
+    'names?': databaseNames,
+    'selector?': databaseSelector,
+    'pattern?': databasePattern(
+      'Names of databases in the cluster, where * stands for any characters; * alone is all of them.',
     ),
   },
   [f.exactlyOne('names', 'selector', 'pattern')],

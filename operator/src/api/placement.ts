@@ -11,16 +11,12 @@ const labelKey = (doc: string): f.Field => f.text(doc, KEY_MAX, { min: 1 });
 const NODE_REQUIREMENT: f.Shape = f.shapeOfKubernetes('NodeRequirement', {
   key: labelKey('Label of the Kubernetes node, or name of its field.'),
   operator: f.choice('Comparison with the values.', ['In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt']),
-  values: f.optional(f.list('The values.', f.text('A value.', VALUE_MAX), 64)),
+  'values?': f.list('The values.', f.text('A value.', VALUE_MAX), 64),
 });
 
 const NODE_TERM: f.Shape = f.shapeOfKubernetes('NodeTerm', {
-  matchExpressions: f.optional(
-    f.list('Requirements on labels, all of them.', f.object('A requirement.', NODE_REQUIREMENT), 32),
-  ),
-  matchFields: f.optional(
-    f.list('Requirements on fields, all of them.', f.object('A requirement.', NODE_REQUIREMENT), 32),
-  ),
+  'matchExpressions?': f.list('Requirements on labels, all of them.', f.object('A requirement.', NODE_REQUIREMENT), 32),
+  'matchFields?': f.list('Requirements on fields, all of them.', f.object('A requirement.', NODE_REQUIREMENT), 32),
 });
 
 const NODE_TERMS: f.Shape = f.shapeOfKubernetes('NodeTerms', {
@@ -33,19 +29,23 @@ const PREFERRED_NODE_TERM: f.Shape = f.shapeOfKubernetes('PreferredNodeTerm', {
 });
 
 const NODE_AFFINITY: f.Shape = f.shapeOfKubernetes('NodeAffinity', {
-  requiredDuringSchedulingIgnoredDuringExecution: f.optional(f.object('Requirements on Kubernetes nodes.', NODE_TERMS)),
-  preferredDuringSchedulingIgnoredDuringExecution: f.optional(
-    f.list('Preferences among Kubernetes nodes.', f.object('A preference.', PREFERRED_NODE_TERM), 32),
+  'requiredDuringSchedulingIgnoredDuringExecution?': f.object('Requirements on Kubernetes nodes.', NODE_TERMS),
+  'preferredDuringSchedulingIgnoredDuringExecution?': f.list(
+    'Preferences among Kubernetes nodes.',
+    f.object('A preference.', PREFERRED_NODE_TERM),
+    32,
   ),
 });
 
 const POD_TERM: f.Shape = f.shapeOfKubernetes('PodTerm', {
   topologyKey: labelKey('Label of Kubernetes nodes; nodes with the same value are one topology domain.'),
-  labelSelector: f.optional(f.object('Pods by their labels.', LABEL_SELECTOR)),
-  namespaces: f.optional(
-    f.list('Names of namespaces; without them and a selector, that of the pod.', f.text('A namespace.', 63), 64),
+  'labelSelector?': f.object('Pods by their labels.', LABEL_SELECTOR),
+  'namespaces?': f.list(
+    'Names of namespaces; without them and a selector, that of the pod.',
+    f.text('A namespace.', 63),
+    64,
   ),
-  namespaceSelector: f.optional(f.object('Namespaces by their labels.', LABEL_SELECTOR)),
+  'namespaceSelector?': f.object('Namespaces by their labels.', LABEL_SELECTOR),
 });
 
 const PREFERRED_POD_TERM: f.Shape = f.shapeOfKubernetes('PreferredPodTerm', {
@@ -54,33 +54,33 @@ const PREFERRED_POD_TERM: f.Shape = f.shapeOfKubernetes('PreferredPodTerm', {
 });
 
 const POD_AFFINITY: f.Shape = f.shapeOfKubernetes('PodAffinity', {
-  requiredDuringSchedulingIgnoredDuringExecution: f.optional(
-    f.list('Requirements.', f.object('A term.', POD_TERM), 32),
-  ),
-  preferredDuringSchedulingIgnoredDuringExecution: f.optional(
-    f.list('Preferences.', f.object('A preference.', PREFERRED_POD_TERM), 32),
+  'requiredDuringSchedulingIgnoredDuringExecution?': f.list('Requirements.', f.object('A term.', POD_TERM), 32),
+  'preferredDuringSchedulingIgnoredDuringExecution?': f.list(
+    'Preferences.',
+    f.object('A preference.', PREFERRED_POD_TERM),
+    32,
   ),
 });
 
 const AFFINITY: f.Shape = f.shapeOfKubernetes('Affinity', {
-  nodeAffinity: f.optional(f.object('Affinity to Kubernetes nodes.', NODE_AFFINITY)),
-  podAffinity: f.optional(f.object('Affinity to other pods.', POD_AFFINITY)),
-  podAntiAffinity: f.optional(f.object('Anti-affinity to other pods.', POD_AFFINITY)),
+  'nodeAffinity?': f.object('Affinity to Kubernetes nodes.', NODE_AFFINITY),
+  'podAffinity?': f.object('Affinity to other pods.', POD_AFFINITY),
+  'podAntiAffinity?': f.object('Anti-affinity to other pods.', POD_AFFINITY),
 });
 
 const TOLERATION: f.Shape = f.shapeOfKubernetes('Toleration', {
-  key: f.optional(f.text('The key of the taint; without it all keys, with the operator Exists.', KEY_MAX)),
-  operator: f.optional(f.choice('Comparison with the value. The default is Equal.', ['Exists', 'Equal'])),
-  value: f.optional(f.text('The value of the taint.', VALUE_MAX)),
-  effect: f.optional(
-    f.choice('The effect of the taint; without it all effects.', ['NoSchedule', 'PreferNoSchedule', 'NoExecute']),
-  ),
-  tolerationSeconds: f.optional(
-    f.wholeNumber(
-      'Time that pods stay on a Kubernetes node with a NoExecute taint. By default they stay.',
-      0,
-      2_147_483_647,
-    ),
+  'key?': f.text('The key of the taint; without it all keys, with the operator Exists.', KEY_MAX),
+  'operator?': f.choice('Comparison with the value. The default is Equal.', ['Exists', 'Equal']),
+  'value?': f.text('The value of the taint.', VALUE_MAX),
+  'effect?': f.choice('The effect of the taint; without it all effects.', [
+    'NoSchedule',
+    'PreferNoSchedule',
+    'NoExecute',
+  ]),
+  'tolerationSeconds?': f.wholeNumber(
+    'Time that pods stay on a Kubernetes node with a NoExecute taint. By default they stay.',
+    0,
+    2_147_483_647,
   ),
 });
 
@@ -91,14 +91,10 @@ const SPREAD_CONSTRAINT: f.Shape = f.shapeOfKubernetes('SpreadConstraint', {
     'DoNotSchedule',
     'ScheduleAnyway',
   ]),
-  labelSelector: f.optional(f.object('The pods that are counted; without it those of the cluster.', LABEL_SELECTOR)),
-  minDomains: f.optional(f.wholeNumber('Smallest number of topology domains.', 1, 1000)),
-  nodeAffinityPolicy: f.optional(
-    f.choice('Honor: only Kubernetes nodes that match the affinity count.', ['Honor', 'Ignore']),
-  ),
-  nodeTaintsPolicy: f.optional(
-    f.choice('Honor: only Kubernetes nodes whose taints are tolerated count.', ['Honor', 'Ignore']),
-  ),
+  'labelSelector?': f.object('The pods that are counted; without it those of the cluster.', LABEL_SELECTOR),
+  'minDomains?': f.wholeNumber('Smallest number of topology domains.', 1, 1000),
+  'nodeAffinityPolicy?': f.choice('Honor: only Kubernetes nodes that match the affinity count.', ['Honor', 'Ignore']),
+  'nodeTaintsPolicy?': f.choice('Honor: only Kubernetes nodes whose taints are tolerated count.', ['Honor', 'Ignore']),
 });
 
 const WHEN_UNSATISFIABLE = ['DoNotSchedule', 'ScheduleAnyway'];
@@ -114,12 +110,14 @@ const SPREAD: f.Shape = f.shape('Spread', {
 
 export const PLACEMENT: f.Shape = f.shape('Placement', {
   spread: f.object('Spread of the pods of the cluster.', SPREAD, { default: {} }),
-  topologySpreadConstraints: f.optional(
-    f.list('Further constraints, as in a pod.', f.object('A constraint.', SPREAD_CONSTRAINT), 16),
+  'topologySpreadConstraints?': f.list(
+    'Further constraints, as in a pod.',
+    f.object('A constraint.', SPREAD_CONSTRAINT),
+    16,
   ),
-  nodeSelector: f.optional(f.map('Labels of the Kubernetes nodes that pods run on.', f.text('The value.', 63), 32)),
-  affinity: f.optional(f.object('Affinity, as in a pod.', AFFINITY)),
-  tolerations: f.optional(f.list('Taints that pods tolerate, as in a pod.', f.object('A toleration.', TOLERATION), 32)),
-  priorityClassName: f.optional(f.text('The priority of the pods.', 253, { min: 1 })),
-  hostUsers: f.optional(f.flag('false: pods have user ids of their own on the Kubernetes node.')),
+  'nodeSelector?': f.map('Labels of the Kubernetes nodes that pods run on.', f.text('The value.', 63), 32),
+  'affinity?': f.object('Affinity, as in a pod.', AFFINITY),
+  'tolerations?': f.list('Taints that pods tolerate, as in a pod.', f.object('A toleration.', TOLERATION), 32),
+  'priorityClassName?': f.text('The priority of the pods.', 253, { min: 1 }),
+  'hostUsers?': f.flag('false: pods have user ids of their own on the Kubernetes node.'),
 });

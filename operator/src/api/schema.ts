@@ -2,8 +2,8 @@
  * The language in which the custom resources are declared. A kind is declared once; the CustomResourceDefinition, the
  * TypeScript types of types.ts and the reference of the docs follow from it (scripts/crds).
  *
- * A field is required unless it is `optional` or has a default. Every field has a sentence of documentation, and every
- * text, list and map has a limit: the API server bounds the cost of rules by them.
+ * A field is required unless it has a default, or its name ends with a question mark, as in TypeScript. Every field has
+ * a sentence of documentation, and every text, list and map has a limit: the API server bounds the cost of rules by them.
  */
 
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
@@ -149,17 +149,20 @@ export function anyObject(doc: string): Field {
   return { kind: 'any', doc };
 }
 
-export function optional(field: Field): Field {
-  return { ...field, isOptional: true };
-}
-
 export function shape(name: string, fields: Fields, rules: readonly Rule[] = []): Shape {
-  return { name, fields, rules, isOfKubernetes: false };
+  return { name, fields: declared(fields), rules, isOfKubernetes: false };
 }
 
 /** Declares a subset of a type of the Kubernetes API, such as a toleration. */
 export function shapeOfKubernetes(name: string, fields: Fields): Shape {
-  return { name, fields, rules: [], isOfKubernetes: true };
+  return { name, fields: declared(fields), rules: [], isOfKubernetes: true };
+}
+
+function declared(fields: Fields): Fields {
+  const named = Object.entries(fields).map(([name, field]): [string, Field] =>
+    name.endsWith('?') ? [name.slice(0, -1), { ...field, isOptional: true }] : [name, field],
+  );
+  return Object.fromEntries(named);
 }
 
 /** Whether the API server refuses an object without the field. */

@@ -29,20 +29,18 @@ const AUTHORITIES_RULE: f.Rule = {
 export const TLS: f.Shape = f.shape(
   'TLS',
   {
-    issuerRef: f.optional(f.object('The issuer of cert-manager that signs the certificate.', ISSUER)),
-    secretName: f.optional(
-      objectName(
-        'An existing Secret with tls.crt, tls.key and ca.crt, for the names of the pods (*.NAME-headless.NAMESPACE.svc.DOMAIN) and of the Service. A renewed certificate is used within seconds.',
-      ),
+    'issuerRef?': f.object('The issuer of cert-manager that signs the certificate.', ISSUER),
+    'secretName?': objectName(
+      'An existing Secret with tls.crt, tls.key and ca.crt, for the names of the pods (*.NAME-headless.NAMESPACE.svc.DOMAIN) and of the Service. A renewed certificate is used within seconds.',
     ),
-    caConfigMapName: f.optional(objectName(AUTHORITIES)),
+    'caConfigMapName?': objectName(AUTHORITIES),
     disabled: f.flag('true: keys and events travel unencrypted. TLS cannot be disabled once a cluster has it.', {
       default: false,
     }),
-    dnsNames: hostNames('Further names in the certificate, such as those that clients use outside.'),
+    'dnsNames?': hostNames('Further names in the certificate, such as those that clients use outside.'),
     duration: duration('Validity of a certificate.', { default: '2160h' }),
     renewBefore: duration('Time before its end at which a certificate is renewed.', { default: '720h' }),
-    clientCertificates: f.optional(f.object('Certificates that clients of gRPC show.', CLIENT_CERTIFICATES)),
+    'clientCertificates?': f.object('Certificates that clients of gRPC show.', CLIENT_CERTIFICATES),
   },
   [
     f.atMostOne('issuerRef', 'secretName'),
@@ -70,11 +68,12 @@ export const TLS: f.Shape = f.shape(
 export const PEERS: f.Shape = f.shape(
   'Peers',
   {
-    issuerRef: f.optional(
-      f.object('The issuer of cert-manager that signs certificates for the nodes of this cluster alone.', ISSUER),
+    'issuerRef?': f.object(
+      'The issuer of cert-manager that signs certificates for the nodes of this cluster alone.',
+      ISSUER,
     ),
-    secretName: f.optional(objectName('An existing Secret with tls.crt, tls.key and ca.crt for servers and clients.')),
-    caConfigMapName: f.optional(objectName(AUTHORITIES)),
+    'secretName?': objectName('An existing Secret with tls.crt, tls.key and ca.crt for servers and clients.'),
+    'caConfigMapName?': objectName(AUTHORITIES),
   },
   [
     f.atMostOne('issuerRef', 'secretName'),
@@ -105,18 +104,14 @@ export const AUTH: f.Shape = f.shape(
     enabled: f.flag('true: requests need a credential. false: everybody who reaches a port may do everything.', {
       default: true,
     }),
-    adminSecretName: f.optional(
-      objectName(
-        'An existing Secret with the key of the first administrator, as bootstrap-key. Without it the operator makes a random key, in the Secret that status.adminSecretName names.',
-      ),
+    'adminSecretName?': objectName(
+      'An existing Secret with the key of the first administrator, as bootstrap-key. Without it the operator makes a random key, in the Secret that status.adminSecretName names.',
     ),
-    roles: f.optional(
-      f.list(
-        'Roles of your identity provider and their permissions. A change restarts the pods.',
-        f.object('One role.', PROVIDER_ROLE),
-        64,
-        { merge: { keys: ['name'] } },
-      ),
+    'roles?': f.list(
+      'Roles of your identity provider and their permissions. A change restarts the pods.',
+      f.object('One role.', PROVIDER_ROLE),
+      64,
+      { merge: { keys: ['name'] } },
     ),
   },
   [
