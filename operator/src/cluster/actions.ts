@@ -87,6 +87,14 @@ export function metadataPatch(
   return { kind: 'patch', of, object, body: { metadata: { [field]: values } } };
 }
 
+export function record(
+  object: CairnCluster,
+  status: Changes<CairnClusterStatus>,
+  why: string,
+): Action & { kind: 'record' } {
+  return { kind: 'record', object, status, why };
+}
+
 export function expectedOf(members: readonly Pick<Member, 'name' | 'pod'>[]): readonly Expected[] {
   return members.flatMap(({ name, pod }) =>
     pod === undefined ? [] : [{ name, uid: pod.metadata.uid, isReady: isReady(pod) && !isTerminating(pod) }],
@@ -132,10 +140,7 @@ export async function act(action: Action, { api, admin, onApplied }: Ports): Pro
     case 'finalize':
       await reached(admin).finalize();
       return;
-    case 'drain':
-    case 'undrain':
-    case 'decommission':
-    case 'recommission':
+    default:
       await reached(admin).order(action.kind, action.node);
   }
 }

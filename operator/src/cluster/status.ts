@@ -164,10 +164,7 @@ export function noteOf(action: Action): string {
       return action.why;
     case 'wait':
       return action.message;
-    case 'drain':
-    case 'undrain':
-    case 'decommission':
-    case 'recommission':
+    default:
       return `${action.kind} of node ${action.node} (${action.name})`;
   }
 }

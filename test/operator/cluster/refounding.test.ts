@@ -190,6 +190,12 @@ const EXAMPLES: readonly Example[] = [
     /^wait cairn recover: a table is damaged. Delete the pod shop-recovery to try again$/,
     'RecoveryRefused',
   ],
+  [
+    'a run whose annotations others have removed',
+    [...stopped, withRun({}, 0)],
+    /^wait the pod shop-recovery has lost its annotations/,
+    'RecoveryRefused',
+  ],
   ['a loss that is accepted', [...stopped, accepted, withRun(RUN, 1, SHOWN)], /^delete Pod shop-recovery: /],
   [
     'a loss that is accepted, a pod that ends',
@@ -267,6 +273,12 @@ const EXAMPLES: readonly Example[] = [
   ],
   ['a cluster that was founded again, pods', [...running, accepted, founded], /^wait pod shop-0 has not ended/],
   [
+    'a cluster that was founded again, no survivor in the status',
+    [...refounded, withStatus({ recoverySurvivor: null })],
+    /^wait status.recoverySurvivor must be the pod/,
+    'RecoveryRefused',
+  ],
+  [
     'a cluster that was founded again, no claim',
     [...refounded, withClaims('data-shop-1')],
     /^wait the claim data-shop-0/,
@@ -325,6 +337,11 @@ const EXAMPLES: readonly Example[] = [
     'a deletion that keeps volumes, a cluster that was founded again',
     [...refounded, deleted, retained, withFields({ set: null })],
     /^delete \w+Claim data-shop-1: /,
+  ],
+  [
+    'a deletion that keeps volumes, no survivor in the status',
+    [...refounded, deleted, retained, withFields({ set: null }), withStatus({ recoverySurvivor: null })],
+    /^patch shop .*finalizers/,
   ],
 ];
 

@@ -6,7 +6,7 @@
  * hand.
  */
 import type { CairnCluster } from '../../api/index.ts';
-import type { Action } from '../actions.ts';
+import { type Action, record } from '../actions.ts';
 import { wantedOf } from '../wanted.ts';
 import { ailmentAmong, isOutdated, membersOf, nodesOf, type World } from '../world.ts';
 
@@ -17,20 +17,20 @@ export function finalize(world: World): readonly Action[] | undefined {
   if (description === undefined || !isUniform(world)) return undefined;
   const level = levelToRaise(world);
   if (level === undefined)
-    return status?.finalLevel === description.level ? undefined : [record(cluster, description.level)];
+    return status?.finalLevel === description.level ? undefined : [recordOf(cluster, description.level)];
   if (policy === 'Manual') return undefined;
   const applied = status?.conditions?.find(({ type }) => type === 'ConfigurationApplied');
   if (applied?.status !== 'True' || applied.observedGeneration !== cluster.metadata.generation) return undefined;
   if (nowMs - Date.parse(applied.lastTransitionTime) < finalizeAfterSeconds * 1000) return undefined;
   // The status has the release before the level is raised, so that a crash in between loses nothing.
   const isRecorded = status?.finalLevel === level && status.finalVersion === spec.version;
-  return [isRecorded ? { kind: 'finalize' } : record(cluster, level)];
+  return [isRecorded ? { kind: 'finalize' } : recordOf(cluster, level)];
 }
 
-function record(cluster: CairnCluster, finalLevel: number): Action {
+function recordOf(cluster: CairnCluster, finalLevel: number): Action {
   const { version: finalVersion } = cluster.spec;
-  const why = `records that releases below ${finalVersion} cannot run at the feature level ${finalLevel}`;
-  return { kind: 'record', object: cluster, status: { finalVersion, finalLevel }, why };
+  const why = `releases below ${finalVersion} cannot run at the feature level ${finalLevel}`;
+  return record(cluster, { finalVersion, finalLevel }, why);
 }
 
 /** Whether spec.version is below the release that the cluster was finalized with, whose data it cannot read. */

@@ -15,7 +15,7 @@
 import type { CairnCluster } from '../../api/index.ts';
 import type { ClusterNode } from '../../client/index.ts';
 import { type RecoveryRun, runOf } from '../../objects/index.ts';
-import { type Action, type Expected, expectedOf, wait } from '../actions.ts';
+import { type Action, expectedOf, record, wait } from '../actions.ts';
 import { CLAIM, DATA, isReady, isTerminating, POD, type Pod, sinceMs } from '../kinds.ts';
 import { endOf, firstPodOf, founderOf, lostClaims } from '../refounded.ts';
 import { wantedOf } from '../wanted.ts';
@@ -46,7 +46,7 @@ export function waitToStop(world: World): readonly Action[] | undefined {
   if (voters.length > 0 && 2 * able.length <= voters.length) {
     const named = world.pods.map((pod) => ({ name: pod.metadata.name, pod }));
     const expects = expectedOf(named.filter(({ name }) => name !== survivor.name));
-    return [stopped(cluster, expects)];
+    return [{ ...record(cluster, { recoveryStage: 'Stopped' }, 'all nodes stop for spec.recovery'), expects }];
   }
   const names = able.filter(({ id }) => id !== survivor.id).map(({ id, name }) => `${id} (${name})`);
   const lost = 'a node is lost when it does not answer and its pod is not ready for repair.afterSeconds';
@@ -59,7 +59,7 @@ export function refound(world: World): readonly Action[] | undefined {
   if (!isStopped(cluster)) return undefined;
   const founder = founderOf(world);
   if (cluster.status?.recoveryStage === 'Founded' && founder === undefined)
-    return wait('RecoveryRefused', 'status.recoverySurvivor is not set: it must name the pod that was recovered');
+    return wait('RecoveryRefused', 'status.recoverySurvivor must be the pod whose data was recovered, and is not set');
   const wanted = wantedRun(cluster);
   // The set has no pods while the stage is recorded, also when other parties have changed it.
   const sets = wantedOf(world).objects.filter(({ kind }) => kind === 'StatefulSet');
@@ -127,21 +127,14 @@ function wantedRun({ spec, status }: CairnCluster): RecoveryRun | undefined {
   return { id, survivor, acceptLoss };
 }
 
-function stopped(object: CairnCluster, expects: readonly Expected[]): Action {
-  const status = { recoveryStage: 'Stopped' } as const;
-  return { kind: 'record', object, status, why: 'all nodes are stopped for spec.recovery', expects };
-}
-
 /** The id is in the status before nodes start, so that it is never carried out again. */
-function founded(object: CairnCluster, { id, survivor }: RecoveryRun): Action {
+function founded(cluster: CairnCluster, { id, survivor }: RecoveryRun): Action {
   const status = { recoveryStage: 'Founded', recoverySurvivor: survivor, recoveryID: id } as const;
-  const why = `the id ${id} of spec.recovery counts as carried out: the cluster is founded again`;
-  return { kind: 'record', object, status, why };
+  return record(cluster, status, `the id ${id} of spec.recovery counts as carried out: the cluster is founded again`);
 }
 
-function started(object: CairnCluster): Action {
-  const status = { recoveryStage: null, recoverySurvivor: null };
-  return { kind: 'record', object, status, why: 'all nodes start' };
+function started(cluster: CairnCluster): Action {
+  return record(cluster, { recoveryStage: null, recoverySurvivor: null }, 'all nodes start');
 }
 
 function removal(pod: Pod, why: string): readonly Action[] {
