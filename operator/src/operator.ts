@@ -94,7 +94,7 @@ async function controlClusters(
   const servedGroups = new Set(served.map(groupOf));
   const readsKubeNodes = namespace === undefined;
   const informers = new ClusterInformers(api, { onError, owned: served, namespace, readsKubeNodes });
-  operator.followAll(CAIRN_CLUSTER.plural, informers);
+  operator.follow(CAIRN_CLUSTER.plural, informers.clusters, informers);
   const events = recorder('clusters');
   const secrets = new SecretsController({ api, clusterOf: (key) => informers.cluster(key), events });
   operator.control(secrets, [sourceOf(informers.clusters)]);

@@ -1,7 +1,7 @@
 /** From an EventAccess, its Secret and its keys in the cluster to the next action and the status. Pure. */
 import { isDeepStrictEqual } from 'node:util';
 import type { EventAccess, EventAccessStatus } from '../api/index.ts';
-import type { ApiKey, KeySpec } from '../client/index.ts';
+import type { ApiKey, NewKey } from '../client/index.ts';
 import { defined, timestamp } from '../kube/index.ts';
 import {
   type ClusterState,
@@ -11,7 +11,7 @@ import {
   isAbandoned,
   lackOfCluster,
 } from '../reconcile/index.ts';
-import { type KeyText, parseKeyText } from './key-text.ts';
+import { parseKeyText } from './key-text.ts';
 import type { Roles } from './roles.ts';
 
 export const FINALIZER = 'cairn.dev/access';
@@ -51,7 +51,7 @@ export interface Contents {
 export type Action =
   | { readonly kind: 'hold' | 'release' | 'make-secret' }
   | { readonly kind: 'write-secret'; readonly contents: Contents }
-  | { readonly kind: 'issue'; readonly key: KeyText & KeySpec }
+  | { readonly kind: 'issue'; readonly key: NewKey }
   | { readonly kind: 'expire'; readonly id: string; readonly expiresMs: number }
   | { readonly kind: 'revoke'; readonly id: string };
 

@@ -31,5 +31,5 @@ export type {
 export { Connections } from './connections.ts';
 export { type Database, type Databases, GrpcDatabases } from './databases.ts';
 export { GrpcComponents } from './grpc-components.ts';
-export { type ApiKey, GrpcKeys, type KeySpec, type Keys } from './keys.ts';
+export { type ApiKey, GrpcKeys, type Keys, type NewKey } from './keys.ts';
 export { type Calls, callsOf } from './node-metrics.ts';

@@ -3,7 +3,11 @@ import { EventStoreService } from '../../../proto/gen/cairn/v1/event_store.ts';
 import type { Timestamp } from '../../../proto/gen/google/protobuf/timestamp.ts';
 import { ChannelClient, failedWith } from './channel.ts';
 
-export interface KeySpec {
+/** A key to issue. The caller makes its id and its secret. */
+export interface NewKey {
+  readonly id: string;
+  /** SHA-256 of the latest secret, in hexadecimal. */
+  readonly sha256: string;
   readonly name: string;
   /** Such as `reader:shop`. */
   readonly roles: readonly string[];
@@ -11,18 +15,15 @@ export interface KeySpec {
   readonly expiresMs?: number | undefined;
 }
 
-export interface ApiKey extends KeySpec {
-  readonly id: string;
+export interface ApiKey extends NewKey {
   readonly createdMs: number;
-  /** SHA-256 of the latest secret, in hexadecimal. */
-  readonly sha256: string;
 }
 
 /** Two implementations: gRPC, and the simulation of test/operator. Calls reject with a `CallError`. */
 export interface Keys {
   list(): Promise<readonly ApiKey[]>;
   /** Succeeds when the same key exists. ALREADY_EXISTS: the id belongs to a key that differs. */
-  issue(key: KeySpec & { readonly id: string; readonly sha256: string }): Promise<void>;
+  issue(key: NewKey): Promise<void>;
   /** The key expires at a time. Succeeds when there is none. */
   expire(id: string, expiresMs: number): Promise<void>;
   /** Succeeds when there is none. */
@@ -42,15 +43,8 @@ export class GrpcKeys extends ChannelClient implements Keys {
     }));
   }
 
-  async issue({
-    id,
-    name,
-    roles,
-    expiresMs,
-    sha256,
-  }: KeySpec & { readonly id: string; readonly sha256: string }): Promise<void> {
-    const expiresAt = timestampOf(expiresMs);
-    const request = { id, name, roles, expiresAt, secretSha256: Buffer.from(sha256, 'hex') };
+  async issue({ expiresMs, sha256, ...rest }: NewKey): Promise<void> {
+    const request = { ...rest, expiresAt: timestampOf(expiresMs), secretSha256: Buffer.from(sha256, 'hex') };
     await this.channel.call(EventStoreService.issueApiKey, request);
   }
 

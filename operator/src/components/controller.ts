@@ -1,12 +1,12 @@
 /** The controller of one kind of component: observes databases and nodes, and carries out what plan.ts wants. */
 import type { CairnCluster, EventDatabase } from '../api/index.ts';
 import type { Calls, Components } from '../client/index.ts';
-import { type Api, asError, type EventRecorder, type Source as Keys, keyOf } from '../kube/index.ts';
+import { type Api, asError, type EventRecorder, keyOf, sourceOf } from '../kube/index.ts';
 import { conditionOf, inNamespace, type ResourceController, resourceController } from '../reconcile/index.ts';
 import { publicationDigest, publicationOf, RESOURCES } from './kinds.ts';
 import { type Action, type DatabaseAction, FINALIZER, plan } from './plan.ts';
 import { progressOf, waitOf } from './rollout.ts';
-import { type LoadedSource, SourceProblem, sourceOf } from './source.ts';
+import { type LoadedSource, loadedFrom, SourceProblem } from './source.ts';
 import { statusOf } from './status.ts';
 import { type TargetOptions, Targets } from './targets.ts';
 import type { ComponentResource, Source, Target, World } from './world.ts';
@@ -30,16 +30,6 @@ export function componentController(options: ComponentControllerOptions): Resour
   const kind = RESOURCES[options.kind];
   const work = new ComponentWork(options);
   const within = (namespace: string): readonly string[] => inNamespace(informer, namespace).map(keyOf);
-  const changed: Keys = {
-    synced: databases.synced,
-    subscribe: (add) => {
-      const tell = ({ metadata }: EventDatabase): void => within(metadata.namespace).forEach(add);
-      const onSet = (object: EventDatabase, before?: EventDatabase): void => {
-        if (before === undefined || traitsOf(before) !== traitsOf(object)) tell(object);
-      };
-      return databases.subscribe({ onSet, onDelete: tell });
-    },
-  };
   return resourceController({
     name: kind.plural,
     kind,
@@ -47,7 +37,10 @@ export function componentController(options: ComponentControllerOptions): Resour
     finalizer: FINALIZER,
     api,
     informer,
-    sources: [changed, clusters.source(({ metadata }) => within(metadata.namespace))],
+    sources: [
+      sourceOf(databases, ({ metadata }) => within(metadata.namespace), traitsOf),
+      clusters.source(({ metadata }) => within(metadata.namespace)),
+    ],
     observe: (resource) => work.observe(resource),
     plan,
     act: (action, world) => work.act(action, world),
@@ -127,7 +120,7 @@ class ComponentWork {
     const isResolved =
       status?.observedGeneration === metadata.generation && conditionOf(resource, 'SourceReady')?.status === 'True';
     try {
-      const loaded = await sourceOf(this.#options.api, resource, isResolved ? status.digest : undefined);
+      const loaded = await loadedFrom(this.#options.api, resource, isResolved ? status.digest : undefined);
       const publication = publicationDigest(publicationOf(this.#options.kind, resource), loaded.digest);
       return { loaded, source: { digest: loaded.digest, publication }, error: undefined };
     } catch (thrown) {

@@ -9,12 +9,6 @@ export interface Credential {
   readonly password: string;
 }
 
-export interface Layer {
-  /** As sha256: and 64 digits. */
-  readonly digest: string;
-  readonly size: number;
-}
-
 interface Reference {
   readonly host: string;
   readonly repository: string;
@@ -50,7 +44,8 @@ export class Registry {
     this.#credential = credential;
   }
 
-  async resolve(): Promise<Layer> {
+  /** The digest of the layer, as sha256: and 64 digits. */
+  async resolve(): Promise<string> {
     const { version } = this.#reference;
     const body = await this.#get(`manifests/${version}`, MANIFESTS, MANIFEST_BYTES_MAX);
     if (version.startsWith('sha256:')) verify(body, version);
@@ -64,7 +59,7 @@ export class Registry {
       throw new Error(`the layer has ${layer.size} bytes, more than ${LAYER_BYTES_MAX}`);
     if (!/^sha256:[0-9a-f]{64}$/.test(layer.digest))
       throw new Error(`the digest of the layer is ${layer.digest}, not SHA-256`);
-    return { digest: layer.digest, size: layer.size };
+    return layer.digest;
   }
 
   async load(digest: string): Promise<Buffer> {

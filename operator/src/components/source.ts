@@ -24,7 +24,7 @@ const DOCKER_CONFIG = '.dockerconfigjson';
  * Reads a ConfigMap or Secret, or resolves the tag of an artifact. The tag is resolved once for each generation of the
  * spec: `resolved` is the digest of this generation, if it is known.
  */
-export async function sourceOf(api: Api, resource: ComponentResource, resolved?: string): Promise<LoadedSource> {
+export async function loadedFrom(api: Api, resource: ComponentResource, resolved?: string): Promise<LoadedSource> {
   const { namespace } = resource.metadata;
   const { oci, configMap, secret } = resource.spec.source;
   if (oci !== undefined) {
@@ -36,7 +36,7 @@ export async function sourceOf(api: Api, resource: ComponentResource, resolved?:
         throw new SourceProblem('PullSecretInvalid', `the Secret ${pullSecretName} has no ${DOCKER_CONFIG}`);
       return new Registry(reference, credentialFor(reference, config));
     };
-    const digest = resolved ?? (await (await registry()).resolve()).digest;
+    const digest = resolved ?? (await (await registry()).resolve());
     let bytes: Promise<Buffer> | undefined;
     // Several databases publish the same bytes.
     const load = async (): Promise<Buffer> => (await registry()).load(digest);

@@ -35,8 +35,11 @@ export interface Controller<Observed, Action> {
   isWait?(action: Action): boolean;
   /** Whether the next action needs a new observation first. */
   isIrreversible(action: Action): boolean;
-  /** Writes the status if it differs (`applyStatus`), and events. */
-  report(observed: Observed, outcome: Outcome<Action>): Promise<void>;
+  /**
+   * Writes the status if it differs (`applyStatus`), and events. With `again` the object is observed again after a time
+   * that the controller knows, also when the pass fails.
+   */
+  report(observed: Observed, outcome: Outcome<Action>, again: (ms: number) => void): Promise<void>;
   /** Time within which a world with an empty plan is observed again; by default five minutes. */
   recheckMs?(observed: Observed): number;
 }
@@ -55,7 +58,7 @@ export interface Pass {
   readonly failure: Error | undefined;
 }
 
-export interface ControllerOptions extends Omit<QueueOptions, 'onError'> {
+export interface ControllerOptions extends QueueOptions {
   readonly mayAct: () => boolean;
   readonly onPass: (pass: Pass) => void;
 }
@@ -76,16 +79,20 @@ export function untilCheck(key: string, periodMs: number, nowMs: number): number
   return periodMs - ((nowMs + share * periodMs) % periodMs);
 }
 
-/** The objects of an informer as a source. By default each object has its own key. */
+/** The objects of an informer as a source: by default each has its own key, and every change counts. */
 export function sourceOf<Item extends KubeObject>(
   informer: Informer<Item>,
   keysOf: (object: Item) => readonly string[] = (object) => [keyOf(object)],
+  /** Part of an object whose changes count. */
+  traitOf: (object: Item) => string = ({ metadata }) => metadata.resourceVersion,
 ): Source {
   return {
     synced: informer.synced,
     subscribe: (add) => {
-      const tell = (object: Item | undefined): void => (object === undefined ? [] : keysOf(object)).forEach(add);
-      const onSet = (object: Item, before?: Item): void => [before, object].forEach(tell);
+      const tell = (object: Item): void => keysOf(object).forEach(add);
+      const onSet = (object: Item, before: Item = object): void => {
+        if (before === object || traitOf(before) !== traitOf(object)) [before, object].forEach(tell);
+      };
       return informer.subscribe({ onSet, onDelete: tell });
     },
   };
@@ -100,8 +107,7 @@ export class ControllerLoop<Observed, Action> {
   constructor(controller: Controller<Observed, Action>, options: ControllerOptions) {
     this.#controller = controller;
     this.#options = options;
-    // `#pass` reports failures through `onPass`.
-    this.queue = new KeyedQueue((key, signal) => this.#pass(key, signal), { ...options, onError: () => undefined });
+    this.queue = new KeyedQueue((key, signal) => this.#pass(key, signal), options);
   }
 
   /** Runs from the sync of all sources until `signal` is aborted and the last pass has ended. */
@@ -138,7 +144,8 @@ export class ControllerLoop<Observed, Action> {
     if (observed === undefined) return undefined;
     const plan = this.#controller.plan(observed);
     const outcome = await this.#carryOut(plan, signal);
-    if (this.#options.mayAct()) await this.#controller.report(observed, outcome);
+    const again = (ms: number): void => this.queue.addAfter(key, ms);
+    if (this.#options.mayAct()) await this.#controller.report(observed, outcome, again);
     const recheckMs = this.#controller.recheckMs?.(observed) ?? RECHECK_MS;
     const nowMs = this.#options.runtime.nowMs();
     return { ...outcome, againMs: plan.length === 0 ? untilCheck(key, recheckMs, nowMs) : AGAIN_MS };

@@ -17,16 +17,14 @@
  *   KM12  After `close` no work begins. `close` resolves when the running work has ended.
  */
 import { retryAfterMs } from './api-error.ts';
-import { Backoff, type BackoffLimits, type Runtime } from './runtime.ts';
+import { Backoff, type Runtime } from './runtime.ts';
 
 /** Resolves with the milliseconds until the next work on the key; undefined: the next `add` triggers it. */
 export type Work = (key: string, signal: AbortSignal) => Promise<number | undefined>;
 
 export interface QueueOptions {
   readonly runtime: Runtime;
-  readonly onError: (error: unknown, key: string) => void;
   readonly workersMax?: number;
-  readonly backoff?: BackoffLimits;
 }
 
 interface Delayed {
@@ -51,7 +49,7 @@ export class KeyedQueue {
 
   constructor(work: Work, options: QueueOptions) {
     this.#work = work;
-    this.#options = { workersMax: WORKERS_MAX, backoff: BACKOFF, ...options };
+    this.#options = { workersMax: WORKERS_MAX, ...options };
   }
 
   get depth(): number {
@@ -64,7 +62,7 @@ export class KeyedQueue {
 
   add(key: string): void {
     if (this.#closing.signal.aborted) return;
-    if (this.#failing.has(key)) this.addAfter(key, this.#options.backoff.firstMs);
+    if (this.#failing.has(key)) this.addAfter(key, BACKOFF.firstMs);
     else this.#admit(key);
   }
 
@@ -126,9 +124,8 @@ export class KeyedQueue {
       this.#failing.delete(key);
       return afterMs;
     } catch (error) {
-      const backoff = this.#failing.get(key) ?? new Backoff(this.#options.runtime, this.#options.backoff);
+      const backoff = this.#failing.get(key) ?? new Backoff(this.#options.runtime, BACKOFF);
       this.#failing.set(key, backoff);
-      this.#options.onError(error, key);
       return Math.max(backoff.nextMs(), retryAfterMs(error));
     }
   }

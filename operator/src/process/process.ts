@@ -1,5 +1,4 @@
 /** The loops of the controllers, under the leadership of one process. */
-import type { CairnCluster } from '../api/index.ts';
 import {
   type Api,
   type Controller,
@@ -23,12 +22,6 @@ export interface ProcessOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** Informers with a collection that stands for all of them. */
-interface Informers {
-  readonly clusters: Informer<CairnCluster>;
-  run(signal: AbortSignal): Promise<void>;
-}
-
 type Start = (term: Term) => Promise<void>;
 
 export class OperatorProcess {
@@ -40,17 +33,18 @@ export class OperatorProcess {
     this.#options = options;
   }
 
-  /** Runs an informer while the process runs, so that a candidate that becomes the leader has all objects. */
-  follow<Item extends KubeObject>(resource: string, informer: Informer<Item>): Informer<Item> {
+  /**
+   * Runs an informer while the process runs, so that a candidate that becomes the leader has all objects. `all` are
+   * informers that it belongs to.
+   */
+  follow<Item extends KubeObject>(
+    resource: string,
+    informer: Informer<Item>,
+    all: Pick<Informer<Item>, 'run'> = informer,
+  ): Informer<Item> {
     this.#options.telemetry.follow(resource, informer);
-    this.#followed.push((signal) => informer.run(signal));
+    this.#followed.push((signal) => all.run(signal));
     return informer;
-  }
-
-  /** The same for informers that belong together. */
-  followAll(resource: string, informers: Informers): void {
-    this.#options.telemetry.follow(resource, informers.clusters);
-    this.#followed.push((signal) => informers.run(signal));
   }
 
   /** Runs a controller in each term of leadership. */

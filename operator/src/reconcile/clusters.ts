@@ -1,6 +1,15 @@
 /** The clusters that other resources refer to. */
 import { CAIRN_CLUSTER, type CairnCluster, type EventDatabase } from '../api/index.ts';
-import { type Api, type Informer, type KubeObject, keyOf, pathOf, type Source, unless } from '../kube/index.ts';
+import {
+  type Api,
+  type Informer,
+  type KubeObject,
+  keyOf,
+  pathOf,
+  type Source,
+  sourceOf,
+  unless,
+} from '../kube/index.ts';
 import { conditionOf, type Finding } from './status.ts';
 
 /** Gone: there is no such cluster, or it is being deleted. */
@@ -28,16 +37,7 @@ export class Clusters {
 
   /** Keys that depend on a cluster, when it appears, becomes ready or unready, or is deleted. */
   source(keysOf: (cluster: CairnCluster) => readonly string[]): Source {
-    return {
-      synced: this.#informer.synced,
-      subscribe: (add) => {
-        const tell = (cluster: CairnCluster): void => keysOf(cluster).forEach(add);
-        const onSet = (cluster: CairnCluster, before?: CairnCluster): void => {
-          if (stateOf(cluster).kind !== stateOf(before).kind) tell(cluster);
-        };
-        return this.#informer.subscribe({ onSet, onDelete: tell });
-      },
-    };
+    return sourceOf(this.#informer, keysOf, (cluster) => stateOf(cluster).kind);
   }
 }
 

@@ -5,12 +5,10 @@ import {
   type Controller,
   type Informer,
   type Kind,
-  keyOf,
   type Source,
   sourceOf,
 } from '../kube/index.ts';
 import { setFinalizer } from './finalizer.ts';
-import { Later } from './later.ts';
 import type { Resource } from './status.ts';
 
 export interface ResourceParts<Item extends Resource, World, Action> {
@@ -53,10 +51,9 @@ export function resourceController<
   Action extends { readonly kind: string },
 >(parts: ResourceParts<Item, World, Action>): ResourceController<World, Action> {
   const { name, kind, manager, api, informer } = parts;
-  const later = new Later(api.runtime);
   return {
     name,
-    sources: [sourceOf(informer), later, ...parts.sources],
+    sources: [sourceOf(informer), ...parts.sources],
     observe: async (key) => {
       const resource = informer.items.get(key);
       return resource && parts.observe(resource);
@@ -69,10 +66,10 @@ export function resourceController<
       await parts.act(action, world);
     },
     // A pass that acted reports nothing: its world has changed, and the next pass observes it.
-    report: async (world, { done, failure }) => {
+    report: async (world, { done, failure }, again) => {
       if (done > 0 && parts.isFailing?.(world) !== true) return;
       const waitMs = parts.waitOf?.(world);
-      if (waitMs !== undefined) later.again(keyOf(world.resource), waitMs);
+      if (waitMs !== undefined) again(waitMs);
       const status = parts.statusOf(world, failure?.message);
       await applyStatus(api, { kind, object: world.resource, status, manager });
       const error = parts.errorOf(world);

@@ -8,7 +8,7 @@ import { runs } from '../../support/runs.ts';
 
 function queueOf(work: Work, { seed = 1, ...options }: Partial<QueueOptions> & { seed?: number } = {}) {
   const runtime = new ManualRuntime(seed);
-  const queue = new KeyedQueue(work, { runtime, onError: () => undefined, ...options });
+  const queue = new KeyedQueue(work, { runtime, ...options });
   return { runtime, queue };
 }
 
