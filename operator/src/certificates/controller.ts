@@ -43,18 +43,13 @@ interface Observed {
   readonly nowMs: number;
 }
 
-interface Due {
-  readonly cluster: CairnCluster;
-  readonly action: SecretAction;
-}
-
 interface Reported {
   readonly uid: string;
   readonly faults: readonly SecretFault[];
   readonly isComplete: boolean;
 }
 
-export class SecretsController implements Controller<Observed, Due> {
+export class SecretsController implements Controller<Observed, SecretAction> {
   readonly name = 'secrets';
   readonly #ports: SecretsPorts;
   /** Result of the last pass, by the key of the cluster. */
@@ -92,8 +87,8 @@ export class SecretsController implements Controller<Observed, Due> {
     return { key, cluster, found, nowMs: api.runtime.wallMs() };
   }
 
-  plan({ cluster, found, nowMs }: Observed): readonly Due[] {
-    return planSecrets(cluster, found, nowMs).actions.map((action) => ({ cluster, action }));
+  plan({ cluster, found, nowMs }: Observed): readonly SecretAction[] {
+    return planSecrets(cluster, found, nowMs).actions;
   }
 
   /** Each write changes what the others depend on. */
@@ -101,15 +96,15 @@ export class SecretsController implements Controller<Observed, Due> {
     return true;
   }
 
-  act({ cluster, action }: Due): Promise<void> {
-    return writeSecret(this.#ports.api, cluster, action);
+  act(action: SecretAction): Promise<void> {
+    return writeSecret(this.#ports.api, action);
   }
 
-  async report({ key, cluster, found, nowMs }: Observed, { plan, done }: Outcome<Due>): Promise<void> {
+  async report({ key, cluster, found, nowMs }: Observed, { plan, done }: Outcome<SecretAction>): Promise<void> {
     const { faults } = planSecrets(cluster, found, nowMs);
     this.#reported.set(key, { uid: cluster.metadata.uid, faults, isComplete: plan.length === 0 });
-    for (const { action } of plan.slice(0, done)) {
-      const note = `writes Secret ${action.name}: ${action.why}`;
+    for (const { name, why } of plan.slice(0, done)) {
+      const note = `writes Secret ${name}: ${why}`;
       this.#ports.events.record(cluster, { type: 'Normal', reason: 'SecretWritten', action: 'WriteSecret', note });
     }
     for (const { reason, message: note } of faults)

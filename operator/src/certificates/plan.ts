@@ -31,6 +31,7 @@ export type Recipe =
     };
 
 export interface SecretAction {
+  readonly cluster: CairnCluster;
   readonly name: string;
   readonly why: string;
   readonly recipe: Recipe;
@@ -281,14 +282,14 @@ class Planner {
     this.#write(name, { why: 'its CairnCluster is another one', recipe: { kind: 'texts' }, texts: textsOf(found) });
   }
 
-  #write(name: string, action: Omit<SecretAction, 'name' | 'found'>): void {
+  #write(name: string, action: Omit<SecretAction, 'cluster' | 'name' | 'found'>): void {
     const found = this.#secret(name);
     if (found !== undefined && !isReplaceable(found)) {
       this.#fault(
         'SecretForeign',
         `Secret ${name} is not of the operator: delete it, or choose another name for the CairnCluster`,
       );
-    } else this.actions.push({ name, found, ...action });
+    } else this.actions.push({ cluster: this.#cluster, name, found, ...action });
   }
 
   #fault(reason: SecretFault['reason'], message: string): void {

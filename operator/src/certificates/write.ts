@@ -1,6 +1,5 @@
 /** Carries out actions: makes the keys, and writes the Secret. */
 import { randomInt } from 'node:crypto';
-import type { CairnCluster } from '../api/index.ts';
 import { type Api, dataOf, pathOf, SECRET, type Texts } from '../kube/index.ts';
 import { KEYS, metadataOf } from '../objects/index.ts';
 import { makeAuthority, makeCertificate, type Pair } from './issue.ts';
@@ -14,16 +13,16 @@ const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789
  * Creates or replaces the Secret. It is never overwritten unseen: a Secret that exists meanwhile, or has changed, is an
  * error with the code 409, after which the world is observed again.
  */
-export async function writeSecret(api: Api, cluster: CairnCluster, action: SecretAction): Promise<void> {
-  const body = await secretOf(cluster, action);
-  const { namespace } = cluster.metadata;
+export async function writeSecret(api: Api, action: SecretAction): Promise<void> {
+  const body = await secretOf(action);
+  const { namespace } = action.cluster.metadata;
   if (action.found === undefined) await api.create(pathOf(SECRET, { namespace }), body);
   else await api.replace(pathOf(SECRET, { namespace, name: action.name }), body);
 }
 
-export async function secretOf(cluster: CairnCluster, action: SecretAction): Promise<object> {
-  const { name, found, texts } = action;
-  const all = { ...texts, ...(await newTexts(cluster, action)) };
+export async function secretOf(action: SecretAction): Promise<object> {
+  const { cluster, name, found, texts } = action;
+  const all = { ...texts, ...(await newTexts(action)) };
   const own = metadataOf(cluster, { name });
   const labels = { ...found?.metadata.labels, ...own.labels };
   const type = found?.type ?? (KEYS.certificate in all ? TLS_TYPE : 'Opaque');
@@ -36,7 +35,7 @@ export async function secretOf(cluster: CairnCluster, action: SecretAction): Pro
   };
 }
 
-async function newTexts(cluster: CairnCluster, { recipe }: SecretAction): Promise<Texts> {
+async function newTexts({ cluster, recipe }: SecretAction): Promise<Texts> {
   switch (recipe.kind) {
     case 'texts':
       return {};

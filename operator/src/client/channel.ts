@@ -67,6 +67,12 @@ export function failedWith(error: unknown, code: keyof typeof status): boolean {
   return error instanceof CallError && error.code === status[code];
 }
 
+/** Handler for `catch` that treats NOT_FOUND as success. */
+export function unlessNotFound(error: unknown): undefined {
+  if (!failedWith(error, 'NOT_FOUND')) throw error;
+  return undefined;
+}
+
 const DEADLINE_MS = 10_000;
 /** A dead connection gives no other sign than the silence of these. */
 const KEEPALIVE = { 'grpc.keepalive_time_ms': 30_000, 'grpc.keepalive_timeout_ms': 10_000 };

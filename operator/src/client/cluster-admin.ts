@@ -59,20 +59,6 @@ export interface ClusterDescription {
 
 export type NodeOrder = 'drain' | 'undrain' | 'decommission' | 'recommission';
 
-/** Two implementations: gRPC, and the simulation of test/operator. */
-export interface ClusterAdmin {
-  describe(): Promise<ClusterDescription>;
-  /**
-   * drain: the node transfers its leaderships and stays; undrain ends that. decommission: it begins to leave, so its
-   * replicas move and then it is removed; recommission: it stays.
-   */
-  order(order: NodeOrder, node: number): Promise<void>;
-  /** Raises the feature level to the highest one that all nodes know. */
-  finalize(): Promise<void>;
-  /** A database without a quorum continues with the replica of one node; what only other nodes have is lost. */
-  recover(database: string, node: number): Promise<void>;
-}
-
 /** A node asks the others for at most two seconds. */
 const DEADLINE_MS = 5_000;
 
@@ -84,7 +70,10 @@ const ORDERS: Readonly<Record<NodeOrder, Method<DrainNodeRequest, unknown>>> = {
   recommission: ClusterAdminService.recommissionNode,
 };
 
-export class GrpcClusterAdmin implements ClusterAdmin {
+/** The public methods of the client. The simulation of test/operator has them, too. */
+export type ClusterAdmin = Pick<GrpcClusterAdmin, keyof GrpcClusterAdmin>;
+
+export class GrpcClusterAdmin {
   readonly #addresses: readonly string[];
   readonly #identity: Identity;
   readonly #signal: AbortSignal | undefined;
@@ -112,14 +101,20 @@ export class GrpcClusterAdmin implements ClusterAdmin {
     return descriptionOf(reply);
   }
 
+  /**
+   * drain: the node transfers its leaderships and stays; undrain ends that. decommission: it begins to leave, so its
+   * replicas move and then it is removed; recommission: it stays.
+   */
   async order(order: NodeOrder, node: number): Promise<void> {
     await this.#request(ORDERS[order], { node, isGranted: false, stay: true, dryRun: false, isPassedOn: false });
   }
 
+  /** Raises the feature level to the highest one that all nodes know. */
   async finalize(): Promise<void> {
     await this.#request(ClusterAdminService.finalizeUpgrade, { isPassedOn: false });
   }
 
+  /** A database without a quorum continues with the replica of one node; what only other nodes have is lost. */
   async recover(name: string, node: number): Promise<void> {
     const { nodes } = await this.#request(ClusterAdminService.describeCluster, { isPassedOn: false });
     const { grpc: address = '' } = nodes.find((each) => each.node === node) ?? {};

@@ -2,7 +2,7 @@
 import { ClusterAdminService } from '../../../proto/gen/cairn/admin/v1/admin.ts';
 import { type Database as DatabaseMessage } from '../../../proto/gen/cairn/v1/database.ts';
 import { EventStoreService } from '../../../proto/gen/cairn/v1/event_store.ts';
-import { ChannelClient, failedWith } from './channel.ts';
+import { ChannelClient, unlessNotFound } from './channel.ts';
 
 export interface Database {
   readonly name: string;
@@ -11,37 +11,29 @@ export interface Database {
   readonly createdAt: string;
 }
 
-/** Two implementations: gRPC, and the simulation of test/operator. Calls reject with a `CallError`. */
-export interface Databases {
-  /** Sees every database whose creation was answered before. */
-  find(name: string): Promise<Database | undefined>;
-  /** The id that the database of the name had before it was recovered from one of its replicas. */
-  predecessor(name: string): Promise<string | undefined>;
-  /** ALREADY_EXISTS: the name is taken. */
-  create(name: string): Promise<Database>;
-  /** Deletes the database with the id. Succeeds when there is none, also when another one has the name. */
-  delete(name: string, id: string): Promise<void>;
-}
+/** The public methods of the client. The simulation of test/operator has them, too. Calls reject with a `CallError`. */
+export type Databases = Pick<GrpcDatabases, keyof GrpcDatabases>;
 
-export class GrpcDatabases extends ChannelClient implements Databases {
+export class GrpcDatabases extends ChannelClient {
+  /** Sees every database whose creation was answered before. */
   async find(databaseName: string): Promise<Database | undefined> {
-    try {
-      return databaseOf(await this.channel.call(EventStoreService.fetchLatestDatabase, { databaseName }));
-    } catch (error) {
-      if (failedWith(error, 'NOT_FOUND')) return undefined;
-      throw error;
-    }
+    const call = this.channel.call(EventStoreService.fetchLatestDatabase, { databaseName });
+    const reply = await call.catch(unlessNotFound);
+    return reply && databaseOf(reply);
   }
 
+  /** The id that the database of the name had before it was recovered from one of its replicas. */
   async predecessor(name: string): Promise<string | undefined> {
     const { databases } = await this.channel.call(ClusterAdminService.describeCluster, { isPassedOn: false });
     return databases.find((database) => database.name === name)?.recovery?.previousDatabaseId;
   }
 
+  /** ALREADY_EXISTS: the name is taken. */
   async create(databaseName: string): Promise<Database> {
     return databaseOf(await this.channel.call(EventStoreService.createDatabase, { databaseName }));
   }
 
+  /** Deletes the database with the id. Succeeds when there is none, also when another one has the name. */
   async delete(databaseName: string, databaseId: string): Promise<void> {
     await this.channel.call(EventStoreService.deleteDatabase, { databaseName, databaseId });
   }

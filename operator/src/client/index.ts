@@ -18,18 +18,9 @@ export {
   GrpcClusterAdmin,
   type NodeOrder,
 } from './cluster-admin.ts';
-export type {
-  Beside,
-  ComponentId,
-  ComponentKind,
-  Components,
-  ComponentVersion,
-  Holder,
-  Maintenance,
-  Publication,
-} from './components.ts';
+export { type Components, type ComponentVersion, GrpcComponents, type Holder, type Maintenance } from './components.ts';
 export { Connections } from './connections.ts';
 export { type Database, type Databases, GrpcDatabases } from './databases.ts';
-export { GrpcComponents } from './grpc-components.ts';
 export { type ApiKey, GrpcKeys, type Keys, type NewKey } from './keys.ts';
 export { type Calls, callsOf } from './node-metrics.ts';
+export type { Beside, ComponentId, ComponentKind, Publication } from './publication.ts';

@@ -1,7 +1,7 @@
 /** API keys of a cluster. The caller makes the id and the secret, so that a repeated call has the same outcome. */
 import { EventStoreService } from '../../../proto/gen/cairn/v1/event_store.ts';
 import type { Timestamp } from '../../../proto/gen/google/protobuf/timestamp.ts';
-import { ChannelClient, failedWith } from './channel.ts';
+import { ChannelClient, unlessNotFound } from './channel.ts';
 
 /** A key to issue. The caller makes its id and its secret. */
 export interface NewKey {
@@ -19,18 +19,10 @@ export interface ApiKey extends NewKey {
   readonly createdMs: number;
 }
 
-/** Two implementations: gRPC, and the simulation of test/operator. Calls reject with a `CallError`. */
-export interface Keys {
-  list(): Promise<readonly ApiKey[]>;
-  /** Succeeds when the same key exists. ALREADY_EXISTS: the id belongs to a key that differs. */
-  issue(key: NewKey): Promise<void>;
-  /** The key expires at a time. Succeeds when there is none. */
-  expire(id: string, expiresMs: number): Promise<void>;
-  /** Succeeds when there is none. */
-  revoke(id: string): Promise<void>;
-}
+/** The public methods of the client. The simulation of test/operator has them, too. Calls reject with a `CallError`. */
+export type Keys = Pick<GrpcKeys, keyof GrpcKeys>;
 
-export class GrpcKeys extends ChannelClient implements Keys {
+export class GrpcKeys extends ChannelClient {
   async list(): Promise<readonly ApiKey[]> {
     const { apiKeys } = await this.channel.call(EventStoreService.listApiKeys, {});
     return apiKeys.map(({ id, name, roles, createdAt, expiresAt, secrets }) => ({
@@ -43,24 +35,25 @@ export class GrpcKeys extends ChannelClient implements Keys {
     }));
   }
 
+  /** Succeeds when the same key exists. ALREADY_EXISTS: the id belongs to a key that differs. */
   async issue({ expiresMs, sha256, ...rest }: NewKey): Promise<void> {
     const request = { ...rest, expiresAt: timestampOf(expiresMs), secretSha256: Buffer.from(sha256, 'hex') };
     await this.channel.call(EventStoreService.issueApiKey, request);
   }
 
+  /** The key expires at a time. Succeeds when there is none. */
   async expire(id: string, expiresMs: number): Promise<void> {
     await this.#revoke(id, expiresMs);
   }
 
+  /** Succeeds when there is none. */
   async revoke(id: string): Promise<void> {
     await this.#revoke(id);
   }
 
   async #revoke(id: string, expiresMs?: number): Promise<void> {
     const request = { id, expiresAt: timestampOf(expiresMs) };
-    await this.channel.call(EventStoreService.revokeApiKey, request).catch((error: unknown) => {
-      if (!failedWith(error, 'NOT_FOUND')) throw error;
-    });
+    await this.channel.call(EventStoreService.revokeApiKey, request).catch(unlessNotFound);
   }
 }
 

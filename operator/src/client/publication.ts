@@ -8,7 +8,24 @@ import {
   QueryTemporality,
 } from '../../../proto/gen/cairn/v1/component.ts';
 import { ParameterTerm, type EventSelector as SelectorMessage } from '../../../proto/gen/cairn/v1/event.ts';
-import type { ComponentId, Publication } from './components.ts';
+import type { PresenterSpec, StateChangeSpec, StateViewSpec } from '../api/index.ts';
+
+/** Fields of a spec that say where, when and how long, and are no metadata. */
+export type Beside = 'databases' | 'name' | 'source' | 'rollout' | 'retainVersions' | 'reclaimPolicy';
+
+export type ComponentKind = 'StateView' | 'StateChange' | 'Presenter';
+
+export interface ComponentId {
+  readonly database: string;
+  readonly kind: ComponentKind;
+  readonly name: string;
+}
+
+/** The spec of a resource, as far as it is metadata of the publication. */
+export type Publication =
+  | ({ readonly kind: 'StateView' } & Omit<StateViewSpec, Beside | 'maintenance' | 'active'>)
+  | ({ readonly kind: 'StateChange' } & Omit<StateChangeSpec, Beside>)
+  | ({ readonly kind: 'Presenter' } & Omit<PresenterSpec, Beside>);
 
 type View = Publication & { readonly kind: 'StateView' };
 type Selector = NonNullable<View['events']>[number];

@@ -6,7 +6,7 @@
  */
 import { CAIRN_CLUSTER, type CairnCluster, type CairnClusterStatus } from '../api/index.ts';
 import type { ClusterAdmin, NodeOrder } from '../client/index.ts';
-import { type Api, apply, type Kind, type KubeObject, type Place, pathOf, unless } from '../kube/index.ts';
+import { type Api, apply, type Kind, type KubeObject, type Place, pathOf, unless, type Wanted } from '../kube/index.ts';
 import { kindOf } from '../objects/index.ts';
 import { isReady, isTerminating, KUBE_NODE, type KubeNode, POD, type Pod } from './kinds.ts';
 import type { Member, WantedObject } from './world.ts';
@@ -47,7 +47,7 @@ export type Action =
   | { readonly kind: NodeOrder; readonly node: number; readonly name: string }
   | { readonly kind: 'recover'; readonly database: string; readonly node: number; readonly name: string }
   /** Runs `cairn recover` in a pod, while these pods do not exist. */
-  | { readonly kind: 'refound'; readonly object: WantedObject; readonly expects: readonly Expected[] }
+  | { readonly kind: 'refound'; readonly object: Wanted; readonly expects: readonly Expected[] }
   | { readonly kind: 'finalize' }
   /** Nothing is done now; the world is observed again soon. */
   | { readonly kind: 'wait'; readonly reason: string; readonly message: string };

@@ -11,26 +11,19 @@ import {
   type Outcome,
   pathOf,
   unless,
+  type Wanted,
 } from '../kube/index.ts';
-import { namesOf, type RecoveryPod, type RecoveryRun } from '../objects/index.ts';
+import { namesOf, type RecoveryRun } from '../objects/index.ts';
 import { type Action, act, isIrreversible, MANAGER } from './actions.ts';
 import { Applied } from './applied.ts';
-import { type Claim, DATA, isReady, type KubeNode, type Pod, type StatefulSet } from './kinds.ts';
+import type { ClusterInformers } from './informers.ts';
+import { DATA, isReady } from './kinds.ts';
 import { plan } from './plan.ts';
 import { noteOf, REASONS, recheckMs, statusOf } from './status.ts';
-import type { OwnedObject, WantedObject, World } from './world.ts';
+import type { WantedObject, World } from './world.ts';
 
 /** Objects that the controller reads. Two implementations: informers, and the simulation of test/operator/cluster. */
-export interface ObjectsOf {
-  cluster(key: string): CairnCluster | undefined;
-  pods(cluster: CairnCluster): readonly Pod[];
-  claims(cluster: CairnCluster): readonly Claim[];
-  set(cluster: CairnCluster): StatefulSet | undefined;
-  /** Objects of all kinds that the cluster is the controller of. */
-  owned(cluster: CairnCluster): readonly OwnedObject[];
-  /** Undefined when the operator may not read them. */
-  kubeNodes(): ReadonlyMap<string, KubeNode> | undefined;
-}
+export type ObjectsOf = Pick<ClusterInformers, 'cluster' | 'pods' | 'claims' | 'set' | 'owned' | 'kubeNodes'>;
 
 export interface ClusterPorts {
   readonly api: Api;
@@ -41,7 +34,7 @@ export interface ClusterPorts {
     cluster: CairnCluster,
     facts: { readonly replicas: number; readonly storageSize: string },
   ) => readonly WantedObject[];
-  readonly renderRecovery: (cluster: CairnCluster, run: RecoveryRun) => RecoveryPod;
+  readonly renderRecovery: (cluster: CairnCluster, run: RecoveryRun) => Wanted;
   readonly secretsOf: (cluster: CairnCluster) => SecretsState;
   readonly events: Pick<EventRecorder, 'record'>;
 }

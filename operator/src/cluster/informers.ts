@@ -11,7 +11,6 @@ import {
   type Source,
   sourceOf,
 } from '../kube/index.ts';
-import type { ObjectsOf } from './controller.ts';
 import { CLAIM, type Claim, KUBE_NODE, type KubeNode, POD, type Pod, type StatefulSet } from './kinds.ts';
 import type { OwnedObject } from './world.ts';
 
@@ -29,7 +28,7 @@ export interface InformersOptions {
   readonly readsKubeNodes: boolean;
 }
 
-export class ClusterInformers implements ObjectsOf {
+export class ClusterInformers {
   readonly clusters: Informer<CairnCluster>;
   readonly #pods: Informer<Pod>;
   readonly #claims: Informer<Claim>;
@@ -86,6 +85,7 @@ export class ClusterInformers implements ObjectsOf {
       .find(({ metadata }) => metadata.name === cluster.metadata.name);
   }
 
+  /** Objects of all kinds that the cluster is the controller of. */
   owned(cluster: CairnCluster): readonly OwnedObject[] {
     return [...this.#owned].flatMap(([of, informer]) =>
       informer
@@ -96,6 +96,7 @@ export class ClusterInformers implements ObjectsOf {
     );
   }
 
+  /** Undefined when the operator may not read them. */
   kubeNodes(): ReadonlyMap<string, KubeNode> | undefined {
     return this.#kubeNodes && new Map([...this.#kubeNodes.items.values()].map((node) => [node.metadata.name, node]));
   }

@@ -7,7 +7,7 @@
 import type { CairnCluster } from '../api/index.ts';
 import type { ClusterDescription, ClusterNode } from '../client/index.ts';
 import { isOwnedBy, type Kind, type KubeObject, type Wanted } from '../kube/index.ts';
-import type { RecoveryPod, RecoveryRun } from '../objects/index.ts';
+import type { RecoveryRun } from '../objects/index.ts';
 import {
   type Claim,
   DATA,
@@ -38,7 +38,7 @@ export interface World {
   /** The desired objects for a number of pods and a size of volumes. Pure. */
   readonly render: (facts: { readonly replicas: number; readonly storageSize: string }) => readonly WantedObject[];
   /** The pod that runs `cairn recover` on the volume of a node. Pure. */
-  readonly renderRecovery: (run: RecoveryRun) => RecoveryPod;
+  readonly renderRecovery: (run: RecoveryRun) => Wanted;
   /** Whether the object was applied in this form, and was not changed since. */
   readonly isApplied: (object: WantedObject) => boolean;
   readonly owned: readonly OwnedObject[];

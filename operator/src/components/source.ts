@@ -42,27 +42,22 @@ export async function loadedFrom(api: Api, resource: ComponentResource, resolved
     const load = async (): Promise<Buffer> => (await registry()).load(digest);
     return { digest, load: () => (bytes ??= load()) };
   }
-  const bytes =
-    configMap === undefined
-      ? await valueOf(api, SECRET, namespace, secret)
-      : await valueOf(api, CONFIG_MAP, namespace, configMap);
+  const from = configMap === undefined ? { kind: SECRET, ...secret } : { kind: CONFIG_MAP, ...configMap };
+  const bytes = await valueOf(api, namespace, from);
   return { digest: digestOf(bytes), load: async () => bytes };
 }
 
-async function valueOf(
-  api: Api,
-  kind: Kind,
-  namespace: string,
-  from: { readonly name: string; readonly key: string } | undefined,
-): Promise<Buffer> {
-  const { name = '', key = '' } = from ?? {};
-  const { data, binaryData } = await read(api, kind, namespace, name);
-  const encoded = kind === SECRET ? data?.[key] : binaryData?.[key];
+interface From {
+  readonly kind: Kind;
+  readonly name?: string;
+  readonly key?: string;
+}
+
+async function valueOf(api: Api, namespace: string, { kind, name = '', key = '' }: From): Promise<Buffer> {
+  const field = kind === SECRET ? 'data' : 'binaryData';
+  const encoded = (await read(api, kind, namespace, name))[field]?.[key];
   if (encoded === undefined)
-    throw new SourceProblem(
-      'SourceNotFound',
-      `the ${kind.kind} ${name} has no ${kind === SECRET ? 'data' : 'binaryData'} with the key ${key}`,
-    );
+    throw new SourceProblem('SourceNotFound', `the ${kind.kind} ${name} has no ${field} with the key ${key}`);
   return Buffer.from(encoded, 'base64');
 }
 

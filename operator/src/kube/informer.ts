@@ -1,17 +1,29 @@
 /**
- * An informer keeps a copy of a collection by key, with indexes, and passes changes to handlers.
+ * An informer follows a collection of the API server, keeps a copy of it by key, with indexes, and passes changes to
+ * handlers. Objects are shared by all readers and must not be modified.
  *
- * Objects are shared by all readers and must not be modified.
+ * ```
+ *         ┌────────── version lost (410), refused (4xx), or relistMs since the last list ──────────┐
+ *         v                                                                                       │
+ *   list, not older than the last version ──> watch from there ──> ended, cut, dead, 429, 5xx ─────┤
+ *                                             ^                                                   │
+ *                                             └──────── the same version, after a backoff ────────┘
+ * ```
  *
  * Invariants:
+ *   KM3  An informer ends only with its signal, whatever the server or a handler does.
+ *   KM4  The copy never goes back: a list is at least as new as the last version, and a message that is not newer is
+ *        dropped. Only when the server has lost versions, as after a restore, a list may be older.
+ *   KM5  A list repairs the loss of a message. Lists follow every lost version, and every relistMs.
  *   KM6  Handlers receive every difference between two states of the copy once, after the copy has changed. An object
  *        whose version they have received is not passed again, whether it arrives by a message or in a list.
- *   KM7  An exception in a handler stops neither other handlers nor the reflector.
+ *   KM7  An exception in a handler stops neither other handlers nor the informer.
  *   KM8  An index contains exactly the objects of the copy.
  */
 import type { Api } from './api.ts';
+import { ApiError, retryAfterMs } from './api-error.ts';
 import { type KubeObject, keyOf } from './objects.ts';
-import { Reflector, type Sink } from './reflector.ts';
+import { Backoff, delay } from './runtime.ts';
 
 export interface Handlers<Item> {
   /** The object has changed, or is new: then `before` is absent. */
@@ -27,25 +39,33 @@ export interface InformerOptions<Item> extends Handlers<Item> {
   readonly relistMs?: number;
 }
 
+const BACKOFF = { firstMs: 200, maxMs: 10_000 };
+/** A watch that was open for so long counts as success, also without a message. */
+const SETTLED_MS = 30_000;
+const RELIST_MS = 600_000;
+const FAULT = 500;
+
 export class Informer<Item extends KubeObject> {
+  readonly #api: Api;
+  readonly #path: string;
+  readonly #options: InformerOptions<Item>;
   readonly #items = new Map<string, Item>();
   /** Keys of objects by index and value (`termOf`). */
   readonly #keys = new Map<string, Set<string>>();
-  readonly #options: InformerOptions<Item>;
   readonly #handlers: Set<Handlers<Item>>;
-  readonly #reflector: Reflector<Item>;
   readonly #synced = Promise.withResolvers<void>();
+  readonly #backoff: Backoff;
+  /** The last version; undefined: the next list is read from a quorum. */
+  #version: string | undefined;
+  #contactMs: number;
 
   constructor(api: Api, path: string, options: InformerOptions<Item>) {
+    this.#api = api;
+    this.#path = path;
     this.#options = options;
     this.#handlers = new Set([options]);
-    const sink: Sink<Item> = {
-      replace: (items) => this.#replace(items),
-      set: (item) => this.#set(item),
-      remove: (item) => this.#remove(keyOf(item), item),
-      fail: options.onError,
-    };
-    this.#reflector = new Reflector(api, path, sink, options);
+    this.#backoff = new Backoff(api.runtime, BACKOFF);
+    this.#contactMs = api.runtime.nowMs();
   }
 
   /** All objects, by `namespace/name`. */
@@ -58,8 +78,9 @@ export class Informer<Item extends KubeObject> {
     return this.#synced.promise;
   }
 
+  /** Milliseconds since the last contact with the server, which sends a bookmark about once a minute. */
   get staleMs(): number {
-    return this.#reflector.staleMs;
+    return this.#api.runtime.nowMs() - this.#contactMs;
   }
 
   by(index: string, value: string): readonly Item[] {
@@ -74,18 +95,77 @@ export class Informer<Item extends KubeObject> {
     return () => this.#handlers.delete(handlers);
   }
 
-  run(signal: AbortSignal): Promise<void> {
-    return this.#reflector.run(signal);
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        await this.#list(signal);
+        await this.#follow(signal);
+      } catch (error) {
+        if (signal.aborted) return;
+        if (error instanceof ApiError && error.isVersionLost) this.#version = undefined;
+        await this.#pause(error, signal);
+      }
+    }
   }
 
-  #replace(items: readonly Item[]): void {
+  async #list(signal: AbortSignal): Promise<void> {
+    const { items, version } = await this.#api.list<Item>(this.#path, { version: this.#version, signal });
+    this.#contact(version);
     const gone = new Set(this.#items.keys());
     for (const item of items) {
       gone.delete(keyOf(item));
       this.#set(item);
     }
-    for (const key of gone) this.#remove(key, this.#items.get(key));
+    for (const key of gone) this.#remove(key);
     this.#synced.resolve();
+  }
+
+  /** Watches until the next list is due, with a new connection after each end. Throws when a list is needed earlier. */
+  async #follow(signal: AbortSignal): Promise<void> {
+    const { runtime } = this.#api;
+    const relistAtMs = runtime.nowMs() + (this.#options.relistMs ?? RELIST_MS);
+    while (!signal.aborted && runtime.nowMs() < relistAtMs) {
+      const openedMs = runtime.nowMs();
+      let failure: unknown;
+      try {
+        await this.#watch(signal);
+      } catch (error) {
+        if (error instanceof ApiError && needsList(error)) throw error;
+        failure = error;
+      }
+      if (runtime.nowMs() - openedMs >= SETTLED_MS) this.#backoff.reset();
+      await this.#pause(failure, signal);
+    }
+  }
+
+  async #watch(signal: AbortSignal): Promise<void> {
+    for await (const message of this.#api.watch<Item>(this.#path, this.#version ?? '', signal)) {
+      if (message.type === 'ERROR') {
+        throw new ApiError(`watch ${this.#path}`, message.object.code ?? FAULT, JSON.stringify(message.object));
+      }
+      if (message.type === 'OPEN') this.#contact(this.#version);
+      else this.#take(message.type, message.object);
+    }
+  }
+
+  #take(type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK', object: Item): void {
+    const { resourceVersion } = object.metadata;
+    const isNews = this.#version === undefined || isNewer(resourceVersion, this.#version);
+    this.#backoff.reset();
+    this.#contact(isNews ? resourceVersion : this.#version);
+    if (!isNews || type === 'BOOKMARK') return;
+    if (type === 'DELETED') this.#remove(keyOf(object), object);
+    else this.#set(object);
+  }
+
+  #contact(version: string | undefined): void {
+    this.#version = version;
+    this.#contactMs = this.#api.runtime.nowMs();
+  }
+
+  async #pause(error: unknown, signal: AbortSignal): Promise<void> {
+    if (error !== undefined && !signal.aborted) this.#options.onError(error);
+    await delay(this.#api.runtime, Math.max(this.#backoff.nextMs(), retryAfterMs(error)), signal);
   }
 
   #set(item: Item): void {
@@ -99,7 +179,7 @@ export class Informer<Item extends KubeObject> {
   }
 
   /** `last` is the last known state of the object. */
-  #remove(key: string, last: Item | undefined): void {
+  #remove(key: string, last: Item | undefined = this.#items.get(key)): void {
     const before = this.#items.get(key);
     if (before === undefined || last === undefined) return;
     this.#unindex(key, before);
@@ -132,4 +212,14 @@ export class Informer<Item extends KubeObject> {
 
 function termOf(index: string, value: string): string {
   return `${index}=${value}`;
+}
+
+/** Whether a new watch from the same version would fail, too. */
+function needsList({ code, isThrottled, isVersionLost }: ApiError): boolean {
+  return isVersionLost || (code < FAULT && !isThrottled);
+}
+
+/** Versions are decimal numbers of any length (guaranteed since Kubernetes 1.35). */
+function isNewer(version: string, than: string): boolean {
+  return version.length === than.length ? version > than : version.length > than.length;
 }

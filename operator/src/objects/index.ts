@@ -42,7 +42,7 @@ export {
   type OwnedObject,
 } from './owned.ts';
 
-export { type RecoveryPod, type RecoveryRun, recoveryPodOf, runOf } from './recovery-pod.ts';
+export { type RecoveryRun, recoveryPodOf, runOf } from './recovery-pod.ts';
 
 /** Returns the objects in the order in which they are applied: a pod finds what it needs when it starts. */
 export function objectsOf(cluster: CairnCluster, facts: ClusterFacts): readonly OwnedObject[] {

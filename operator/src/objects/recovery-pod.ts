@@ -2,7 +2,7 @@
 import type { CairnCluster } from '../api/index.ts';
 import { defined, type KubeObject, type Wanted } from '../kube/index.ts';
 import { CONTAINER, DATA_VOLUME, namesOf } from './names.ts';
-import { type ClusterFacts, metadataOf, type OwnedObject } from './owned.ts';
+import { type ClusterFacts, metadataOf } from './owned.ts';
 import { podTemplate } from './pod.ts';
 
 /** One run of the command, as spec.recovery asks for it. */
@@ -11,12 +11,6 @@ export interface RecoveryRun {
   readonly survivor: string;
   /** Absent: the command only shows what would be lost. */
   readonly acceptLoss?: string | undefined;
-}
-
-export interface RecoveryPod extends Wanted {
-  readonly apiVersion: string;
-  readonly kind: 'Pod';
-  readonly metadata: OwnedObject['metadata'];
 }
 
 /** Annotations of the pod, with its run. Each has a text, so that none can be malformed. */
@@ -39,7 +33,7 @@ export function recoveryPodOf(
   cluster: CairnCluster,
   facts: Pick<ClusterFacts, 'defaultImage'>,
   { id, survivor, acceptLoss }: RecoveryRun,
-): RecoveryPod {
+): Wanted {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a template of pods
   const { metadata, spec } = podTemplate(cluster, facts) as Template;
   const found = spec.containers.find(({ name }) => name === CONTAINER) ?? {};

@@ -42,12 +42,7 @@ export function serviceAccountOf(cluster: CairnCluster): OwnedObject {
 export function configMapsOf(cluster: CairnCluster, facts: ClusterFacts): readonly OwnedObject[] {
   const { founding, grants: name } = namesOf(cluster);
   const grants = grantsOf(cluster);
-  const ofGrants =
-    grants === undefined
-      ? []
-      : [owned('ConfigMap', metadataOf(cluster, { name }), { data: { 'grants.json': grants } })];
-  return [
-    owned('ConfigMap', metadataOf(cluster, { name: founding }), { data: foundingOf(cluster, facts) }),
-    ...ofGrants,
-  ];
+  const found = owned('ConfigMap', metadataOf(cluster, { name: founding }), { data: foundingOf(cluster, facts) });
+  if (grants === undefined) return [found];
+  return [found, owned('ConfigMap', metadataOf(cluster, { name }), { data: { 'grants.json': grants } })];
 }

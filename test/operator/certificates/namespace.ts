@@ -21,7 +21,7 @@ export class Namespace {
       const { actions } = this.plan(cluster, nowMs);
       if (actions.length === 0) return done;
       for (const action of actions) {
-        const made: Secret = JSON.parse(JSON.stringify(await secretOf(cluster, action)));
+        const made: Secret = JSON.parse(JSON.stringify(await secretOf(action)));
         this.secrets.set(action.name, made);
         done.push(`${action.name}: ${action.why}`);
       }

@@ -8,8 +8,8 @@ import {
   type OwnedObject,
   type World,
 } from '../../../../operator/src/cluster/index.ts';
-import { Api } from '../../../../operator/src/kube/index.ts';
-import { OWNED_KINDS, type RecoveryPod, type RecoveryRun } from '../../../../operator/src/objects/index.ts';
+import { Api, type Wanted } from '../../../../operator/src/kube/index.ts';
+import { OWNED_KINDS, type RecoveryRun } from '../../../../operator/src/objects/index.ts';
 import { ManualRuntime } from '../../../support/manual-runtime.ts';
 import { CairnModel } from './cairn.ts';
 import type { Item } from './items.ts';
@@ -169,7 +169,8 @@ export class Run {
       }
       if (this.#controller.isIrreversible(due)) break;
     }
-    await this.#controller.report(observed, { plan, done, ...(failure !== undefined && { failure }) });
+    const outcome = { plan, done, ...(failure !== undefined && { failure }) };
+    await this.#controller.report(observed, outcome, () => undefined);
     this.#backoffMs = failure === undefined ? 0 : Math.min(60_000, Math.max(500, 2 * this.#backoffMs));
     this.#nextMs = this.runtime.nowMs() + (failure !== undefined ? this.#backoffMs : plan.length === 0 ? 5_000 : 1_000);
     return plan;
@@ -282,7 +283,7 @@ function render(cluster: CairnCluster, { replicas, storageSize }: { replicas: nu
   ] as never;
 }
 
-function renderRecovery({ metadata: { uid } }: CairnCluster, { id, survivor, acceptLoss }: RecoveryRun): RecoveryPod {
+function renderRecovery({ metadata: { uid } }: CairnCluster, { id, survivor, acceptLoss }: RecoveryRun): Wanted {
   const annotations = {
     'cairn.dev/recovery-id': id,
     'cairn.dev/recovery-survivor': survivor,
