@@ -87,7 +87,6 @@ const CONDITION: f.Shape = f.shapeOfKubernetes('Condition', {
   message: f.text('Reason as a sentence, for people.', 32_768),
 });
 
-/** The fields that every status has. */
 export function commonStatus(conditions: Readonly<Record<string, string>>): f.Fields {
   return {
     'observedGeneration?': f.wholeNumber('metadata.generation that the status describes.', 0, INT64_MAX),
@@ -100,7 +99,6 @@ export function commonStatus(conditions: Readonly<Record<string, string>>): f.Fi
   };
 }
 
-/** Columns of every kind. */
 export function readyColumns(subject: string, meaning: string): readonly f.Column[] {
   return [
     f.column('Ready', '.status.conditions[?(@.type=="Ready")].status', meaning),
@@ -118,7 +116,6 @@ const CLUSTER_REF: f.Shape = f.shape('ClusterRef', {
 
 export const clusterRef: f.Field = f.object('The CairnCluster, in the same namespace.', CLUSTER_REF);
 
-/** EventDatabases of the same namespace. */
 const databaseNames: f.Field = f.list(
   'The names of EventDatabases in the same namespace.',
   objectName('The name of an EventDatabase.'),

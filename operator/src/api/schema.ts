@@ -174,7 +174,6 @@ export function column(name: string, path: string, doc: string, more: Partial<Co
   return { name, type: 'string', path, doc, ...more };
 }
 
-/** Exactly one of optional fields is there. */
 export function exactlyOne(...names: readonly string[]): Rule {
   return { rule: `${countOf(names)} == 1`, message: `set exactly one of ${inWords(names, 'and')}` };
 }

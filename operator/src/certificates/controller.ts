@@ -29,7 +29,6 @@ export interface SecretsPorts {
   readonly events: Pick<EventRecorder, 'record'>;
 }
 
-/** For the status of a CairnCluster. */
 export interface SecretsState {
   readonly adminSecretName?: string | undefined;
   readonly caSecretName?: string | undefined;

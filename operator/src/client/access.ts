@@ -22,15 +22,9 @@ export function nodeAddress(cluster: CairnCluster, pod: string, port: 'grpc' | '
   return `${pod}.${podDomain(cluster)}:${PORTS[port]}`;
 }
 
-interface Cached {
-  readonly identity: Identity;
-  readonly generation: number;
-  readonly readMs: number;
-}
-
 export class Identities {
   readonly #api: Api;
-  readonly #cached = new Map<string, Cached>();
+  readonly #cached = new Map<string, { identity: Identity; generation: number; readMs: number }>();
 
   constructor(api: Api) {
     this.#api = api;

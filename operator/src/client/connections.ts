@@ -5,15 +5,9 @@ import { keyOf } from '../kube/index.ts';
 import { type Identities, serviceAddress } from './access.ts';
 import { Channel, type Identity } from './channel.ts';
 
-interface Open {
-  readonly address: string;
-  readonly identity: Identity;
-  readonly channel: Channel;
-}
-
 export class Connections {
   readonly #identities: Pick<Identities, 'of'>;
-  readonly #open = new Map<string, Open>();
+  readonly #open = new Map<string, { address: string; identity: Identity; channel: Channel }>();
 
   constructor(identities: Pick<Identities, 'of'>) {
     this.#identities = identities;

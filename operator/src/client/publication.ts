@@ -57,7 +57,6 @@ const ATTRIBUTES: Readonly<Record<NonNullable<Selector['parameters']>[number]['a
   SubjectPrefix: ParameterTerm.PARAMETER_TERM_SUBJECT_PREFIX,
 };
 
-/** Terms of a selector by its fields. */
 const TERMS = {
   eventType: 'byType',
   eventTypePrefix: 'byTypePrefix',

@@ -9,14 +9,8 @@ import { createHash } from 'node:crypto';
 import type { KubeObject } from '../kube/index.ts';
 import type { WantedObject } from './world.ts';
 
-interface Entry {
-  readonly hash: string;
-  readonly uid: string;
-  readonly version: string;
-}
-
 export class Applied {
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new Map<string, { hash: string; uid: string; version: string }>();
 
   note(object: WantedObject, result: KubeObject): void {
     const { uid } = result.metadata;

@@ -19,7 +19,7 @@ import { Applied } from './applied.ts';
 import type { ClusterInformers } from './informers.ts';
 import { DATA, isReady } from './kinds.ts';
 import { plan } from './plan.ts';
-import { noteOf, REASONS, recheckMs, statusOf } from './status.ts';
+import { recheckMs, statusOf, textOf } from './status.ts';
 import type { WantedObject, World } from './world.ts';
 
 /** Objects that the controller reads. Two implementations: informers, and the simulation of test/operator/cluster. */
@@ -126,13 +126,12 @@ async function report(
   const done = { ...outcome, plan: outcome.plan.map(({ action }) => action) };
   for (const action of done.plan.slice(0, outcome.done)) {
     if (action.kind === 'wait' || action.kind === 'apply') continue;
-    const isRecovered = action.kind === 'record' && action.status.recoveryID !== undefined;
-    const reason = isRecovered ? 'RecoveryDone' : REASONS[action.kind];
-    events.record(cluster, { type: 'Normal', reason, action: action.kind, note: noteOf(action) });
+    const [reason, note] = textOf(action);
+    events.record(cluster, { type: 'Normal', reason, action: action.kind, note });
   }
   const failed = done.plan[outcome.done];
   if (outcome.failure !== undefined && failed !== undefined) {
-    const note = `${noteOf(failed)}: ${outcome.failure.message}`;
+    const note = `${textOf(failed)[1]}: ${outcome.failure.message}`;
     events.record(cluster, { type: 'Warning', reason: 'Failed', action: failed.kind, note });
   }
   if (cluster.metadata.deletionTimestamp !== undefined) return;

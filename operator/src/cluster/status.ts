@@ -1,7 +1,7 @@
 /** The status of a CairnCluster: a pure function of the world and of the outcome of the last pass. */
 import type { CairnCluster, CairnClusterCondition, CairnClusterStatus } from '../api/index.ts';
 import type { SecretsState } from '../certificates/index.ts';
-import { failedWith, serviceAddress } from '../client/index.ts';
+import { failedWith, type NodeOrder, serviceAddress } from '../client/index.ts';
 import { defined, type Outcome } from '../kube/index.ts';
 import { PORTS, selectorLabels, serviceHost } from '../objects/index.ts';
 import { commonStatus, type Finding } from '../reconcile/index.ts';
@@ -123,7 +123,7 @@ function progress({ plan, failure }: Outcome<Action>): Finding {
     return no(failedWith(failure, 'FAILED_PRECONDITION') ? 'Refused' : 'Failed', failure.message);
   }
   if (next === undefined) return no('Converged', '');
-  return next.kind === 'wait' ? yes(next.reason, next.message) : yes(REASONS[next.kind], noteOf(next));
+  return yes(...textOf(next));
 }
 
 function quiescence({ plan, failure }: Outcome<Action>): Finding {
@@ -131,43 +131,39 @@ function quiescence({ plan, failure }: Outcome<Action>): Finding {
   return plan.length === 0 ? yes('Quiesced') : no('Acting', 'the operator is changing something, or waits to');
 }
 
-export const REASONS: Readonly<Record<Action['kind'], string>> = {
-  apply: 'Applying',
-  patch: 'Marking',
-  record: 'Recording',
-  delete: 'Deleting',
+/** Reason and note of an action, for conditions and events. */
+export function textOf(action: Action): readonly [reason: string, note: string] {
+  switch (action.kind) {
+    case 'apply':
+      return ['Applying', `applies ${action.object.kind} ${action.object.metadata.name}`];
+    case 'patch':
+      return ['Marking', `changes ${action.of.kind} ${action.object.metadata.name}`];
+    case 'record':
+      return [action.status.recoveryID === undefined ? 'Recording' : 'RecoveryDone', action.why];
+    case 'delete':
+      return ['Deleting', `deletes ${action.of.kind} ${action.object.metadata.name}: ${action.why}`];
+    case 'recover':
+      return [
+        'Recovering',
+        `recovers database ${action.database} with the data of node ${action.node} (${action.name})`,
+      ];
+    case 'refound':
+      return ['Recovering', `runs cairn recover in the pod ${action.object.metadata.name}`];
+    case 'finalize':
+      return ['Finalizing', 'finalizes the upgrade'];
+    case 'wait':
+      return [action.reason, action.message];
+    default:
+      return [ORDERS[action.kind], `${action.kind} of node ${action.node} (${action.name})`];
+  }
+}
+
+const ORDERS: Readonly<Record<NodeOrder, string>> = {
   drain: 'Draining',
   undrain: 'Undraining',
   decommission: 'Decommissioning',
   recommission: 'Recommissioning',
-  recover: 'Recovering',
-  refound: 'Recovering',
-  finalize: 'Finalizing',
-  wait: 'Waiting',
 };
-
-export function noteOf(action: Action): string {
-  switch (action.kind) {
-    case 'apply':
-      return `applies ${action.object.kind} ${action.object.metadata.name}`;
-    case 'patch':
-      return `changes ${action.of.kind} ${action.object.metadata.name}`;
-    case 'delete':
-      return `deletes ${action.of.kind} ${action.object.metadata.name}: ${action.why}`;
-    case 'recover':
-      return `recovers database ${action.database} with the data of node ${action.node} (${action.name})`;
-    case 'refound':
-      return `runs cairn recover in the pod ${action.object.metadata.name}`;
-    case 'finalize':
-      return 'finalizes the upgrade';
-    case 'record':
-      return action.why;
-    case 'wait':
-      return action.message;
-    default:
-      return `${action.kind} of node ${action.node} (${action.name})`;
-  }
-}
 
 function uniformity(world: World): Finding {
   const { cluster, description } = world;

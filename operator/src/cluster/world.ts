@@ -142,7 +142,6 @@ export function hasQuorumWithout(without: Member, world: World): boolean {
   return 2 * counted.length > voters.length;
 }
 
-/** Returns whether all nodes are stopped for a recovery of the catalog. */
 export function isStopped({ status }: CairnCluster): boolean {
   return status?.recoveryStage !== undefined;
 }

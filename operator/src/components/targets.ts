@@ -17,7 +17,6 @@ export interface TargetOptions {
 }
 
 export interface FoundTargets {
-  /** In the order of their names. */
   readonly targets: readonly Target[];
   /** Names of databases that the spec names and that do not exist. */
   readonly missing: readonly string[];

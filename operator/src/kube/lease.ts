@@ -52,11 +52,6 @@ export interface Term {
   isHeld(): boolean;
 }
 
-interface Seen {
-  readonly lease: Lease;
-  readonly seenMs: number;
-}
-
 /** Time without a renewal after which a candidate takes the Lease. */
 const LEASE_MS = 15_000;
 /** Time after its last renewal at which a leader stops leading. */
@@ -68,7 +63,7 @@ export class Elector {
   readonly #api: Api;
   readonly #options: ElectorOptions;
   /** The last observed state of the lease, and when it was first observed. */
-  #seen: Seen | undefined;
+  #seen: { readonly lease: Lease; readonly seenMs: number } | undefined;
 
   constructor(api: Api, options: ElectorOptions) {
     this.#api = api;

@@ -27,11 +27,6 @@ export interface QueueOptions {
   readonly workersMax?: number;
 }
 
-interface Delayed {
-  readonly dueMs: number;
-  readonly cancel: () => void;
-}
-
 const BACKOFF = { firstMs: 500, maxMs: 300_000 };
 const WORKERS_MAX = 4;
 
@@ -39,7 +34,7 @@ export class KeyedQueue {
   readonly #work: Work;
   readonly #options: Required<QueueOptions>;
   readonly #waiting = new Set<string>();
-  readonly #delayed = new Map<string, Delayed>();
+  readonly #delayed = new Map<string, { dueMs: number; cancel: () => void }>();
   readonly #working = new Set<string>();
   /** Keys in work that were added again. */
   readonly #again = new Set<string>();

@@ -66,7 +66,6 @@ export function podName({ metadata: { name } }: CairnCluster, ordinal: number): 
   return `${name}-${ordinal}`;
 }
 
-/** The domain in which each pod has a name. */
 export function podDomain(cluster: CairnCluster): string {
   return `${namesOf(cluster).headless}.${cluster.metadata.namespace}.svc.${cluster.spec.network.clusterDomain}`;
 }

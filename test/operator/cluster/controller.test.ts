@@ -283,6 +283,7 @@ it.each<readonly [string, (store: Store) => void, string]>([
   const status = { recoveryStage: 'Stopped', recoverySurvivor: null } as const;
   const action = { kind: 'record', object, status, why: '', expects: [{ name, uid, isReady: true }] } as const;
   const controller = controllerOf(new Api(server, runtime), {} as ClusterPorts['objects']);
+  expect(controller.isIrreversible({ action, admin: undefined })).toBe(true);
   change(store);
   const failure = await controller.act({ action, admin: undefined }, new AbortController().signal).then(
     () => 'none',

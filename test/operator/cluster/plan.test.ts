@@ -355,7 +355,7 @@ const EXAMPLES: readonly Example[] = [
     /^$/,
   ],
   ['a larger claim', [sized('shop-0', '30Gi'), held], /^patch data-shop-1 .*"30Gi".*, patch data-shop-2 .*"30Gi"/],
-  ['larger claims', [sized('', '30Gi')], /^patch shop .*\["cairn.dev.volumes"\]/],
+  ['larger claims', [sized('', '30Gi')], /^patch shop (?!.*delete).*\["cairn.dev.volumes"\]/],
   ['larger claims, a finalizer', [sized('', '30Gi'), held], /^delete StatefulSet shop: .* Orphan$/],
   ['larger claims, a pod not adopted yet', [sized('', '30Gi'), held, unowned('shop-1')], /^$/],
   [
