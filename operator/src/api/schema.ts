@@ -94,12 +94,15 @@ interface Options {
   readonly rules?: readonly Rule[];
 }
 
-interface TextOptions extends Options {
+interface Length {
   readonly min?: number;
+}
+
+interface Pattern {
   readonly pattern?: string;
 }
 
-export function text(doc: string, max: number, options: TextOptions = {}): Field {
+export function text(doc: string, max: number, options: Options & Length & Pattern = {}): Field {
   return { kind: 'text', doc, max, ...options };
 }
 
@@ -119,20 +122,15 @@ export function flag(doc: string, options: Options = {}): Field {
   return { kind: 'flag', doc, ...options };
 }
 
-export function numberOrText(doc: string, max: number, options: Options & { readonly pattern?: string } = {}): Field {
+export function numberOrText(doc: string, max: number, options: Options & Pattern = {}): Field {
   return { kind: 'number-or-text', doc, max, ...options };
-}
-
-interface ListOptions extends Options {
-  readonly min?: number;
-  readonly merge?: ListField['merge'];
 }
 
 export function list(
   doc: string,
   items: Field,
   max: number,
-  { merge = 'atomic', ...options }: ListOptions = {},
+  { merge = 'atomic', ...options }: Options & Length & Partial<Pick<ListField, 'merge'>> = {},
 ): Field {
   return { kind: 'list', doc, items, max, merge, ...options };
 }

@@ -54,10 +54,7 @@ export type Action =
 
 type Changes<Status> = { readonly [Field in keyof Status]?: Status[Field] | null };
 
-interface Patch {
-  readonly metadata?: Readonly<Record<string, unknown>>;
-  readonly spec?: Readonly<Record<string, unknown>>;
-}
+type Patch = { readonly [Part in 'metadata' | 'spec']?: Readonly<Record<string, unknown>> };
 
 export interface Ports {
   readonly api: Api;

@@ -80,9 +80,9 @@ export class ClusterInformers {
   }
 
   set(cluster: CairnCluster): StatefulSet | undefined {
-    return this.owned(cluster)
-      .filter(isSet)
-      .find(({ metadata }) => metadata.name === cluster.metadata.name);
+    return this.owned(cluster).find((object): object is OwnedObject & StatefulSet => {
+      return object.kind === 'StatefulSet' && object.metadata.name === cluster.metadata.name;
+    });
   }
 
   /** Objects of all kinds that the cluster is the controller of. */
@@ -105,8 +105,4 @@ export class ClusterInformers {
 function clusterKeysOf({ metadata: { namespace, labels } }: KubeObject): readonly string[] {
   const name = labels?.[INSTANCE];
   return name === undefined ? [] : [keyOf({ metadata: { namespace, name } })];
-}
-
-function isSet(object: OwnedObject): object is OwnedObject & StatefulSet {
-  return object.kind === 'StatefulSet';
 }

@@ -70,7 +70,7 @@ export class Registry {
 
   async #get(path: string, accept: string, bytesMax: number): Promise<Buffer> {
     const { host, repository } = this.#reference;
-    const url = `${schemeOf(host)}://${host}/v2/${repository}/${path}`;
+    const url = `${LOOPBACK.test(host) ? 'http' : 'https'}://${host}/v2/${repository}/${path}`;
     let response = await this.#fetch(url, accept);
     if (response.status === 401) {
       this.#authorization = await this.#authorize(response.headers.get('www-authenticate') ?? '');
@@ -138,10 +138,6 @@ function parse(reference: string): Reference {
   const [, host, repository = '', tag = 'latest', digest] = REFERENCE.exec(reference) ?? [];
   if (host === undefined) throw new Error(`${reference} is not the reference of an artifact`);
   return { host, repository, version: digest ?? tag };
-}
-
-function schemeOf(host: string): string {
-  return LOOPBACK.test(host) ? 'http' : 'https';
 }
 
 async function read(response: Response, what: string, bytesMax: number): Promise<Buffer> {

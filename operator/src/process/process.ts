@@ -22,12 +22,10 @@ export interface ProcessOptions {
   readonly onError: (error: unknown) => void;
 }
 
-type Start = (term: Term) => Promise<void>;
-
 export class OperatorProcess {
   readonly #options: ProcessOptions;
   readonly #followed: ((signal: AbortSignal) => Promise<void>)[] = [];
-  readonly #loops: Start[] = [];
+  readonly #loops: ((term: Term) => Promise<void>)[] = [];
 
   constructor(options: ProcessOptions) {
     this.#options = options;

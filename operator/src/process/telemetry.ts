@@ -28,8 +28,12 @@ type MetricName = keyof typeof OPERATOR_METRICS;
 type Labels<Name extends MetricName> = (typeof OPERATOR_METRICS)[Name]['labelNames'][number];
 
 type Followed = Pick<Informer<KubeObject>, 'staleMs' | 'items'> & { readonly synced: Promise<void> };
-interface WithConditions extends KubeObject {
-  readonly status?: { readonly conditions?: readonly Pick<Condition, 'type' | 'status'>[] };
+type WithConditions = KubeObject & { readonly status?: { readonly conditions?: readonly Condition[] } };
+interface Settings<Name extends MetricName> {
+  readonly name: Name;
+  readonly help: string;
+  readonly labelNames: Labels<Name>[];
+  readonly registers: Registry[];
 }
 
 export class Telemetry {
@@ -62,14 +66,7 @@ export class Telemetry {
     });
   }
 
-  #settingsOf<Name extends MetricName>(
-    name: Name,
-  ): {
-    readonly name: Name;
-    readonly help: string;
-    readonly labelNames: Labels<Name>[];
-    readonly registers: Registry[];
-  } {
+  #settingsOf<Name extends MetricName>(name: Name): Settings<Name> {
     const { help, labelNames } = OPERATOR_METRICS[name];
     return { name, help, labelNames: [...labelNames], registers: [this.#registry] };
   }

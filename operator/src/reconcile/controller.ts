@@ -36,12 +36,8 @@ export interface ResourceParts<Item extends Resource, World, Action> {
   readonly errorOf: (world: World) => Error | undefined;
 }
 
-interface Step<World, Action> {
-  readonly action: Action;
-  readonly world: World;
-}
-
-export interface ResourceController<World, Action> extends Controller<World, Step<World, Action>> {
+export interface ResourceController<World, Action>
+  extends Controller<World, { readonly action: Action; readonly world: World }> {
   readonly sources: readonly Source[];
 }
 
