@@ -25,6 +25,7 @@ import {
   type Clusters,
   ofCluster,
   type ResourceController,
+  readyCluster,
   resourceController,
 } from '../reconcile/index.ts';
 import { idPrefixOf, newKeyText } from './key-text.ts';
@@ -156,9 +157,8 @@ class AccessWork {
     await apply(api, SECRET, { metadata, data: dataOf(texts) }, MANAGER);
   }
 
-  async #keys({ cluster }: Observed): Promise<Keys> {
-    if (cluster.kind !== 'ready') throw new Error('the cluster is not ready');
-    return this.#options.connect(cluster.cluster);
+  #keys({ cluster }: Observed): Promise<Keys> {
+    return this.#options.connect(readyCluster(cluster));
   }
 
   async #keysOf({ metadata }: EventAccess, state: ClusterState): Promise<World['keys']> {

@@ -1,5 +1,5 @@
 /** The text of an API key, as clients send it: `cairn_<id>_<secret><check>`. */
-import { createHash } from 'node:crypto';
+import { sha256Of } from '../kube/index.ts';
 
 export interface KeyText {
   readonly id: string;
@@ -31,8 +31,4 @@ export function parseKeyText(text: string | undefined): KeyText | undefined {
   const [, id, secret = '', check] = TEXT.exec(text ?? '') ?? [];
   if (id === undefined || sha256Of(`cairn_${id}_${secret}`).slice(0, CHECK_LENGTH) !== check) return undefined;
   return { id, sha256: sha256Of(secret) };
-}
-
-function sha256Of(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
 }

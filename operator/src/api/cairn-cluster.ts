@@ -166,9 +166,7 @@ const MONITORING: f.Shape = f.shape('Monitoring', {
     'Names of alerts that are left out.',
     f.text('The name of an alert.', 128, { min: 1 }),
     128,
-    {
-      merge: 'set',
-    },
+    { merge: 'set' },
   ),
   'runbooksURL?': f.text('Prefix of the pages that alerts link to, such as https://wiki.example.com/cairn/.', 1024, {
     min: 1,

@@ -105,9 +105,7 @@ const ROLLOUT: f.Shape = f.shape(
     strategy: f.choice(
       'All: all databases at once. Canary: databases step by step, then the rest.',
       ['All', 'Canary'],
-      {
-        default: 'All',
-      },
+      { default: 'All' },
     ),
     'steps?': f.list('The steps, in this order.', f.object('One step.', STEP), 16, { min: 1 }),
     'analysis?': f.object(
@@ -194,9 +192,7 @@ function componentStatus(name: string): f.Shape {
       'Databases, in the order of their names.',
       f.object('One database.', DATABASE_STATUS),
       DATABASES_MAX,
-      {
-        merge: { keys: ['name'] },
-      },
+      { merge: { keys: ['name'] } },
     ),
   });
 }

@@ -99,9 +99,7 @@ const STATE_VIEW_SPEC: f.Shape = f.shape(
       min: 1,
       pattern: '^[A-Za-z_][A-Za-z0-9_-]*$',
     }),
-    active: f.flag('false: all versions are deactivated and kept; the State View cannot be read.', {
-      default: true,
-    }),
+    active: f.flag('false: all versions are deactivated and kept; the State View cannot be read.', { default: true }),
   }),
   [...SPEC_RULES, f.atLeastOne('events', 'eventTypes')],
 );

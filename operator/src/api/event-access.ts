@@ -59,9 +59,7 @@ const ROTATION: f.Shape = f.shape('Rotation', {
     'Time for which a replaced key stays valid, also when the grants change.',
     0,
     2_592_000,
-    {
-      default: 86_400,
-    },
+    { default: 86_400 },
   ),
   'rotateKey?': f.text('Any text. A change replaces the key.', 63, { min: 1 }),
 });

@@ -120,10 +120,7 @@ const databaseNames: f.Field = f.list(
   'The names of EventDatabases in the same namespace.',
   objectName('The name of an EventDatabase.'),
   256,
-  {
-    min: 1,
-    merge: 'set',
-  },
+  { min: 1, merge: 'set' },
 );
 
 const databaseSelector: f.Field = f.object(

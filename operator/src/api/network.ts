@@ -119,9 +119,7 @@ export const NETWORK: f.Shape = f.shape(
     service: f.object(
       'Service for clients. Any node answers, and forwards requests for databases that another node leads.',
       SERVICE,
-      {
-        default: {},
-      },
+      { default: {} },
     ),
     'external?': f.object(
       'A Service and a name for each pod, so that clients outside reach the leader of a database.',

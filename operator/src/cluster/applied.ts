@@ -5,8 +5,7 @@
  * one. Its version tells whether it changed. A new operator applies everything once, which changes nothing and restarts
  * no pod.
  */
-import { createHash } from 'node:crypto';
-import type { KubeObject } from '../kube/index.ts';
+import { type KubeObject, sha256Of } from '../kube/index.ts';
 import type { WantedObject } from './world.ts';
 
 export class Applied {
@@ -14,7 +13,7 @@ export class Applied {
 
   note(object: WantedObject, result: KubeObject): void {
     const { uid } = result.metadata;
-    this.#entries.set(keyOf(object), { hash: hashOf(object), uid, version: versionOf(result) });
+    this.#entries.set(keyOf(object), { hash: sha256Of(JSON.stringify(object)), uid, version: versionOf(result) });
   }
 
   isApplied(object: WantedObject, found: readonly (KubeObject & { readonly kind: string })[]): boolean {
@@ -23,7 +22,7 @@ export class Applied {
     const live = found.find(({ kind, metadata }) => kind === object.kind && metadata.name === name);
     if (entry === undefined || live === undefined || entry.uid !== live.metadata.uid) return false;
     // A cache that lags behind has a lower version than the answer to the apply.
-    return entry.hash === hashOf(object) && Number(versionOf(live)) <= Number(entry.version);
+    return entry.hash === sha256Of(JSON.stringify(object)) && Number(versionOf(live)) <= Number(entry.version);
   }
 }
 
@@ -34,8 +33,4 @@ function versionOf({ metadata: { generation, resourceVersion } }: KubeObject): s
 
 function keyOf({ kind, metadata: { namespace = '', name } }: WantedObject): string {
   return `${kind}/${namespace}/${name}`;
-}
-
-function hashOf(object: WantedObject): string {
-  return createHash('sha256').update(JSON.stringify(object)).digest('hex');
 }

@@ -1,5 +1,5 @@
 /** The objects to apply now: those of the spec, with the number of pods and the size of volumes that are due. */
-import { createHash } from 'node:crypto';
+import { sha256Of } from '../kube/index.ts';
 import { bytesOf, type Claim, isTerminating, ordinalOf, TEMPLATE_ANNOTATION } from './kinds.ts';
 import { firstPodOf } from './refounded.ts';
 import { isReleased, isStopped, memberOf, membersOf, replicasOf, type WantedObject, type World } from './world.ts';
@@ -25,7 +25,7 @@ export function wantedOf(world: World): WantedObjects {
   if (known !== undefined) return known;
   const rendered = world.render({ replicas: podCount(world), storageSize: storageSize(world) });
   const set = rendered.find(isSet);
-  const hash = createHash('sha256').update(JSON.stringify(set?.spec.template)).digest('hex').slice(0, 16);
+  const hash = sha256Of(JSON.stringify(set?.spec.template)).slice(0, 16);
   const objects = rendered.map((object) => (isSet(object) ? completed(object, world, hash) : object));
   const wanted = { objects, hash, hasOtherTemplates: hasOtherTemplates(world, set) };
   cache.set(world, wanted);

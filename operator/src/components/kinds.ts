@@ -1,8 +1,7 @@
 /** The three kinds of components: their resources, and what is published of a spec. */
-import { createHash } from 'node:crypto';
 import { PRESENTER, STATE_CHANGE, STATE_VIEW } from '../api/index.ts';
 import type { Beside, ComponentKind, Publication } from '../client/index.ts';
-import type { Kind } from '../kube/index.ts';
+import { type Kind, sha256Of } from '../kube/index.ts';
 import type { ComponentResource } from './world.ts';
 
 export const RESOURCES: Readonly<Record<ComponentKind, Kind>> = {
@@ -34,9 +33,7 @@ export function publicationOf(kind: ComponentKind, { spec }: ComponentResource):
 
 /** SHA-256 of a component and its metadata. The order of fields does not matter. */
 export function publicationDigest(publication: Publication, digest: string): string {
-  return `sha256:${createHash('sha256')
-    .update(canonical([digest, publication]))
-    .digest('hex')}`;
+  return `sha256:${sha256Of(canonical([digest, publication]))}`;
 }
 
 function canonical(value: unknown): string {

@@ -2,7 +2,7 @@
  * A client of the OCI distribution API, for artifacts with one layer: a reference becomes the digest of its layer, and
  * the layer its bytes, which are verified.
  */
-import { createHash } from 'node:crypto';
+import { sha256Of } from '../kube/index.ts';
 
 export interface Credential {
   readonly username: string;
@@ -156,7 +156,7 @@ async function read(response: Response, what: string, bytesMax: number): Promise
 }
 
 export function digestOf(bytes: Buffer): string {
-  return `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
+  return `sha256:${sha256Of(bytes)}`;
 }
 
 function verify(bytes: Buffer, digest: string): void {

@@ -4,7 +4,7 @@ import type { Calls, ComponentKind, Components, Holder } from '../client/index.t
 import { asError, type Informer } from '../kube/index.ts';
 import { type ClusterState, type Clusters, claimOn, conditionOf, inNamespace, matches } from '../reconcile/index.ts';
 import { componentNameOf } from './kinds.ts';
-import type { ComponentResource, Published, Target } from './world.ts';
+import type { ComponentResource, Published, Target, World } from './world.ts';
 
 export interface TargetOptions {
   readonly kind: ComponentKind;
@@ -16,10 +16,7 @@ export interface TargetOptions {
   readonly callsOf: (clusters: readonly CairnCluster[], digest: string) => Promise<Calls | undefined>;
 }
 
-export interface FoundTargets {
-  readonly targets: readonly Target[];
-  /** Names of databases that the spec names and that do not exist. */
-  readonly missing: readonly string[];
+export interface FoundTargets extends Pick<World, 'targets' | 'missing'> {
   /** Clients of their clusters, by the names of EventDatabases. */
   readonly components: ReadonlyMap<string, Components>;
   /** Their clusters, as far as they answer. */

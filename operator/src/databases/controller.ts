@@ -17,6 +17,7 @@ import {
   type Finding,
   ofCluster,
   type ResourceController,
+  readyCluster,
   resourceController,
 } from '../reconcile/index.ts';
 import {
@@ -109,7 +110,7 @@ class DatabaseWork {
     else if (action.kind === 'record') await this.#write(world, recordOf(world.resource), action.database);
     else if (action.kind === 'delete') {
       const { name, id } = action.database;
-      await (await this.#databases(world)).delete(name, id);
+      await (await this.#options.connect(readyCluster(world.cluster))).delete(name, id);
       this.#tell(world, { type: 'Normal', reason: 'Deleted', note: `deleted ${id}` });
     }
   }
@@ -117,7 +118,7 @@ class DatabaseWork {
   /** The record that it begins comes first: it tells an own database from that of another party after a crash (KD1). */
   async #create(world: World): Promise<void> {
     const { resource } = world;
-    const databases = await this.#databases(world);
+    const databases = await this.#options.connect(readyCluster(world.cluster));
     const isRepeated = isCreating(resource);
     const announced = isRepeated ? world : await this.#write(world, creating(resource));
     try {
@@ -148,11 +149,6 @@ class DatabaseWork {
 
   #tell({ resource }: World, text: Omit<EventText, 'action'>): void {
     this.#options.events.record(resource, { action: 'Reconcile', ...text });
-  }
-
-  async #databases({ cluster }: World): Promise<Databases> {
-    if (cluster.kind !== 'ready') throw new Error('the cluster is not ready');
-    return this.#options.connect(cluster.cluster);
   }
 }
 

@@ -1,14 +1,9 @@
 /** Error responses of the API server, and what each means for a retry. */
-import { parseJson } from './json.ts';
-
 export interface Status {
   readonly code?: number;
   readonly message?: string;
   readonly reason?: string;
-  readonly details?: {
-    readonly causes?: readonly { readonly reason?: string }[];
-    readonly retryAfterSeconds?: number;
-  };
+  readonly details?: { readonly causes?: readonly { readonly reason?: string }[]; readonly retryAfterSeconds?: number };
 }
 
 const GONE = 410;
@@ -82,4 +77,11 @@ function statusOf(text: string): Status {
   } catch {
     return {};
   }
+}
+
+/** Parses JSON of the API server. The request determines the kind of the object. */
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller knows the kind that it requested
+export function parseJson<Answer>(text: string): Answer {
+  // oxlint-disable-next-line typescript/no-unsafe-return -- the API server validates objects against their schemas
+  return JSON.parse(text);
 }

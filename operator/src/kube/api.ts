@@ -7,8 +7,7 @@
  *   KM2  Every request ends: with a response, with its signal, or after REQUEST_MS. A watch ends after INACTIVE_MS
  *        without a message, because a dead connection gives no other sign.
  */
-import { ApiError, hasCode, retryAfterMs, type Status } from './api-error.ts';
-import { parseJson } from './json.ts';
+import { ApiError, hasCode, parseJson, retryAfterMs, type Status } from './api-error.ts';
 import { Backoff, deadline, delay, type Runtime, systemRuntime } from './runtime.ts';
 import { HttpsTransport, type Transport, type TransportRequest } from './transport.ts';
 

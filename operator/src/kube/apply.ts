@@ -8,8 +8,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Api } from './api.ts';
-import { unless } from './api-error.ts';
-import { parseJson } from './json.ts';
+import { parseJson, unless } from './api-error.ts';
 import { type Kind, type KubeObject, type Place, pathOf, typeOf } from './objects.ts';
 
 /** The fields that a manager owns of an object, and no others. */

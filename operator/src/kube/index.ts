@@ -18,7 +18,6 @@ export { type Condition, conditionsOf } from './conditions.ts';
 export { type Controller, ControllerLoop, type Outcome, type Pass, type Source, sourceOf } from './controller.ts';
 export { EventRecorder, type EventText } from './events.ts';
 export { type Handlers, Informer, type InformerOptions } from './informer.ts';
-export { parseJson } from './json.ts';
 export { Elector, type Lease, type Term } from './lease.ts';
 export {
   defined,
@@ -29,6 +28,7 @@ export {
   ownerReference,
   type Place,
   pathOf,
+  sha256Of,
   timestamp,
 } from './objects.ts';
 export { KeyedQueue, type QueueOptions, type Work } from './queue.ts';

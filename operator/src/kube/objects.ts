@@ -1,4 +1,5 @@
-/** Kubernetes objects as far as the machinery reads them, their paths, keys and timestamps. */
+/** Kubernetes objects as far as the machinery reads them, their paths, keys, timestamps and hashes. */
+import { createHash } from 'node:crypto';
 
 export interface Metadata {
   /** Absent in cluster-scoped objects. */
@@ -80,4 +81,9 @@ export function timestamp(wallMs: number): string {
 /** Format of the timestamps of leases and events. */
 export function microTimestamp(wallMs: number): string {
   return new Date(wallMs).toISOString().replace('Z', '000Z');
+}
+
+/** SHA-256 in hexadecimal digits. */
+export function sha256Of(data: string | Buffer): string {
+  return createHash('sha256').update(data).digest('hex');
 }

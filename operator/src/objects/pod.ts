@@ -2,9 +2,8 @@
  * The template of the pods. Any change of it replaces the pods of a cluster, one after the other, so it depends on the
  * spec and on nothing else of the operator (test/operator/objects/template.test.ts).
  */
-import { createHash } from 'node:crypto';
 import type { CairnCluster } from '../api/index.ts';
-import { defined } from '../kube/index.ts';
+import { defined, sha256Of } from '../kube/index.ts';
 import { environmentOf, type Mount, mountsOf, pathIn } from './environment.ts';
 import { CONTAINER, DATA_VOLUME, namesOf, PORTS, podLabels, selectorLabels } from './names.ts';
 import type { ClusterFacts } from './owned.ts';
@@ -57,7 +56,7 @@ export function podTemplate(cluster: CairnCluster, facts: Pick<ClusterFacts, 'de
   const annotations = defined({
     'kubectl.kubernetes.io/default-container': CONTAINER,
     // A node reads the grants at its start.
-    'checksum/grants': grants && createHash('sha256').update(grants).digest('hex'),
+    'checksum/grants': grants && sha256Of(grants),
     'cairn.dev/restart-key': spec.restartKey,
   });
   const { affinity, nodeSelector, tolerations, priorityClassName, hostUsers } = spec.placement;

@@ -41,6 +41,11 @@ export class Clusters {
   }
 }
 
+export function readyCluster(state: ClusterState): CairnCluster {
+  if (state.kind !== 'ready') throw new Error('the cluster is not ready');
+  return state.cluster;
+}
+
 /** The finding for a resource whose cluster cannot be asked. */
 export function lackOfCluster(cluster: ClusterState, name: string): Finding | undefined {
   if (cluster.kind === 'gone') return ['False', 'ClusterNotFound', `there is no CairnCluster ${name}`];

@@ -10,7 +10,7 @@
  * A status is applied with the version of the object that was observed. So a pass on an old copy of an object fails
  * with 409 instead of removing an id from its status, and the message with the newer version brings the next pass.
  */
-export { type ClusterState, Clusters, inNamespace, lackOfCluster, ofCluster } from './clusters.ts';
+export { type ClusterState, Clusters, inNamespace, lackOfCluster, ofCluster, readyCluster } from './clusters.ts';
 export { type ResourceController, resourceController } from './controller.ts';
 export { hasFinalizer, isAbandoned } from './finalizer.ts';
 export { matches } from './selector.ts';
