@@ -44,11 +44,6 @@ export interface Controller<Observed, Action> {
   recheckMs?(observed: Observed): number;
 }
 
-interface Result<Action> extends Outcome<Action> {
-  /** Time after which the object is observed again. */
-  readonly againMs: number;
-}
-
 /** Outcome of one reconcile, for metrics. */
 export interface Pass {
   readonly controller: string;
@@ -122,9 +117,9 @@ export class ControllerLoop<Observed, Action> {
     await this.queue.close();
   }
 
-  async #pass(key: string, signal: AbortSignal): Promise<number | undefined> {
+  async #pass(key: string, signal: AbortSignal): Promise<void> {
     const { name: controller } = this.#controller;
-    let outcome: Result<Action> | undefined;
+    let outcome: Outcome<Action> | undefined;
     let failure: Error | undefined;
     try {
       outcome = await this.#reconcile(key, signal);
@@ -136,10 +131,9 @@ export class ControllerLoop<Observed, Action> {
     const actions = done.filter((action) => this.#controller.isWait?.(action) !== true).length;
     this.#options.onPass({ controller, key, actions, failure });
     if (failure !== undefined) throw failure;
-    return outcome?.againMs;
   }
 
-  async #reconcile(key: string, signal: AbortSignal): Promise<Result<Action> | undefined> {
+  async #reconcile(key: string, signal: AbortSignal): Promise<Outcome<Action> | undefined> {
     const observed = await this.#controller.observe(key, signal);
     if (observed === undefined) return undefined;
     const plan = this.#controller.plan(observed);
@@ -148,7 +142,8 @@ export class ControllerLoop<Observed, Action> {
     if (this.#options.mayAct()) await this.#controller.report(observed, outcome, again);
     const recheckMs = this.#controller.recheckMs?.(observed) ?? RECHECK_MS;
     const nowMs = this.#options.runtime.nowMs();
-    return { ...outcome, againMs: plan.length === 0 ? untilCheck(key, recheckMs, nowMs) : AGAIN_MS };
+    if (outcome.failure === undefined) again(plan.length === 0 ? untilCheck(key, recheckMs, nowMs) : AGAIN_MS);
+    return outcome;
   }
 
   async #carryOut(plan: readonly Action[], signal: AbortSignal): Promise<Outcome<Action>> {

@@ -111,12 +111,12 @@ export class Informer<Item extends KubeObject> {
   async #list(signal: AbortSignal): Promise<void> {
     const { items, version } = await this.#api.list<Item>(this.#path, { version: this.#version, signal });
     this.#contact(version);
-    const gone = new Set(this.#items.keys());
+    const gone = new Map(this.#items);
     for (const item of items) {
       gone.delete(keyOf(item));
       this.#set(item);
     }
-    for (const key of gone) this.#remove(key);
+    for (const item of gone.values()) this.#remove(item);
     this.#synced.resolve();
   }
 
@@ -154,7 +154,7 @@ export class Informer<Item extends KubeObject> {
     this.#backoff.reset();
     this.#contact(isNews ? resourceVersion : this.#version);
     if (!isNews || type === 'BOOKMARK') return;
-    if (type === 'DELETED') this.#remove(keyOf(object), object);
+    if (type === 'DELETED') this.#remove(object);
     else this.#set(object);
   }
 
@@ -179,9 +179,10 @@ export class Informer<Item extends KubeObject> {
   }
 
   /** `last` is the last known state of the object. */
-  #remove(key: string, last: Item | undefined = this.#items.get(key)): void {
+  #remove(last: Item): void {
+    const key = keyOf(last);
     const before = this.#items.get(key);
-    if (before === undefined || last === undefined) return;
+    if (before === undefined) return;
     this.#unindex(key, before);
     this.#items.delete(key);
     for (const { onDelete } of this.#handlers) this.#guard(() => onDelete?.(last));

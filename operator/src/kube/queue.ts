@@ -19,8 +19,7 @@
 import { retryAfterMs } from './api-error.ts';
 import { Backoff, type Runtime } from './runtime.ts';
 
-/** Resolves with the milliseconds until the next work on the key; undefined: the next `add` triggers it. */
-export type Work = (key: string, signal: AbortSignal) => Promise<number | undefined>;
+export type Work = (key: string, signal: AbortSignal) => Promise<void>;
 
 export interface QueueOptions {
   readonly runtime: Runtime;
@@ -105,19 +104,20 @@ export class KeyedQueue {
     // This work determines when the next one is due.
     this.#delayed.get(key)?.cancel();
     this.#delayed.delete(key);
-    const afterMs = await this.#outcomeOf(key);
+    const retryMs = await this.#attempt(key);
     this.#working.delete(key);
     if (this.#again.delete(key)) this.add(key);
-    else if (afterMs !== undefined) this.addAfter(key, afterMs);
+    else if (retryMs !== undefined) this.addAfter(key, retryMs);
     if (this.#closing.signal.aborted && this.#working.size === 0) this.#idle.resolve();
     this.#fill();
   }
 
-  async #outcomeOf(key: string): Promise<number | undefined> {
+  /** Returns the milliseconds until the next attempt when the work has failed. */
+  async #attempt(key: string): Promise<number | undefined> {
     try {
-      const afterMs = await this.#work(key, this.#closing.signal);
+      await this.#work(key, this.#closing.signal);
       this.#failing.delete(key);
-      return afterMs;
+      return undefined;
     } catch (error) {
       const backoff = this.#failing.get(key) ?? new Backoff(this.#options.runtime, BACKOFF);
       this.#failing.set(key, backoff);

@@ -18,24 +18,8 @@ export interface ClusterFacts {
   readonly operatorNamespace?: string;
 }
 
-export type OwnedKind =
-  | 'ServiceAccount'
-  | 'ConfigMap'
-  | 'Service'
-  | 'NetworkPolicy'
-  | 'PodDisruptionBudget'
-  | 'StatefulSet'
-  | 'Certificate'
-  | 'Ingress'
-  | 'GRPCRoute'
-  | 'HTTPRoute'
-  | 'TLSRoute'
-  | 'ServiceMonitor'
-  | 'PodMonitor'
-  | 'PrometheusRule';
-
 /** All kinds of owned objects. An object that is owned and no longer wanted is of one of them. */
-export const OWNED_KINDS: Readonly<Record<OwnedKind, Kind>> = {
+export const OWNED_KINDS = {
   ServiceAccount: { apiVersion: 'v1', kind: 'ServiceAccount', plural: 'serviceaccounts' },
   ConfigMap: { apiVersion: 'v1', kind: 'ConfigMap', plural: 'configmaps' },
   Service: { apiVersion: 'v1', kind: 'Service', plural: 'services' },
@@ -50,7 +34,9 @@ export const OWNED_KINDS: Readonly<Record<OwnedKind, Kind>> = {
   ServiceMonitor: { apiVersion: 'monitoring.coreos.com/v1', kind: 'ServiceMonitor', plural: 'servicemonitors' },
   PodMonitor: { apiVersion: 'monitoring.coreos.com/v1', kind: 'PodMonitor', plural: 'podmonitors' },
   PrometheusRule: { apiVersion: 'monitoring.coreos.com/v1', kind: 'PrometheusRule', plural: 'prometheusrules' },
-};
+} as const;
+
+export type OwnedKind = keyof typeof OWNED_KINDS;
 
 /** An object for server-side apply. Its fields beside the metadata are raw JSON. */
 export interface OwnedObject extends Wanted {

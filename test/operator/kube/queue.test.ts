@@ -27,7 +27,7 @@ it('a queue processes each key after its last add, with one worker, until it is 
       await new Promise<void>((resolve) => void runtime.after(chance.below(5_000), resolve));
       working.delete(key);
       if (chance.chance(30)) throw new Error('no');
-      return chance.maybe(20, () => chance.below(10_000));
+      if (chance.chance(20)) queue.addAfter(key, chance.below(10_000));
     };
     const { runtime, queue } = queueOf(work, { seed, workersMax: 3 });
     const { chance } = runtime;
@@ -60,7 +60,6 @@ describe('a queue', () => {
       async (key) => {
         order.push(key);
         if (order.length < 9) queue.add('busy');
-        return undefined;
       },
       { workersMax: 1 },
     );
@@ -75,7 +74,6 @@ describe('a queue', () => {
     const { runtime, queue } = queueOf(async () => {
       begunMs.push(runtime.nowMs());
       if (isBroken) throw new Error('no');
-      return undefined;
     });
     queue.add('key');
     await runtime.advance(3_600_000);
@@ -114,7 +112,7 @@ describe('a queue', () => {
     const begunMs: number[] = [];
     const { runtime, queue } = queueOf(async () => {
       begunMs.push(runtime.nowMs());
-      return 10_000;
+      queue.addAfter('key', 10_000);
     });
     for (const ms of [5_000, 1_000, 3_000]) queue.addAfter('key', ms);
     await runtime.advance(11_500);

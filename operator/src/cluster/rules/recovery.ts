@@ -21,8 +21,7 @@ export function recovery(world: World): readonly Action[] | undefined {
 }
 
 export function recoveryIDOf(world: World): string | undefined {
-  const { cluster, description } = world;
-  const { recovery: wanted } = cluster.spec;
-  const isDone = wanted !== undefined && description?.isConfirmed === true && recovery(world) === undefined;
-  return isDone ? wanted.id : cluster.status?.recoveryID;
+  const { spec, status } = world.cluster;
+  const isDone = world.description?.isConfirmed === true && recovery(world) === undefined;
+  return (isDone ? spec.recovery?.id : undefined) ?? status?.recoveryID;
 }
