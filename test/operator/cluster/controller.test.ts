@@ -3,11 +3,11 @@
 // Kubernetes.
 import { status as codes, Metadata } from '@grpc/grpc-js';
 import { expect, it } from 'vitest';
-import { CAIRN_CLUSTER, type CairnCluster } from '../../../operator/src/api/index.ts';
+import type { CairnCluster } from '../../../operator/src/api/index.ts';
 import { CallError } from '../../../operator/src/client/index.ts';
-import { type Action, metadataPatch } from '../../../operator/src/cluster/actions.ts';
+import { metadataPatch } from '../../../operator/src/cluster/actions.ts';
 import { ClusterInformers, type ClusterPorts, clusterController } from '../../../operator/src/cluster/index.ts';
-import { CLAIM, KUBE_NODE, POD } from '../../../operator/src/cluster/kinds.ts';
+import { KUBE_NODE, POD } from '../../../operator/src/cluster/kinds.ts';
 import { statusOf } from '../../../operator/src/cluster/status.ts';
 import { Api, ControllerLoop, type KubeObject, type Pass, pathOf } from '../../../operator/src/kube/index.ts';
 import { OWNED_KINDS, objectsOf, recoveryPodOf } from '../../../operator/src/objects/index.ts';
@@ -242,6 +242,19 @@ it('an object that is gone is not created again in the form that it was to be ch
   await apply(undefined);
   await apply(sets()[0]);
   expect(sets()).toHaveLength(1);
+});
+
+it('a mark of an object is not given to another one of its name (KC10)', async () => {
+  const runtime = new ManualRuntime();
+  const server = new MemoryApi(runtime);
+  const { store } = server;
+  const action = metadataPatch(POD, makePod(store, FIRST), 'labels', { 'cairn.dev/released': '1' });
+  const controller = controllerOf(new Api(server, runtime), {} as ClusterPorts['objects']);
+  const { signal } = new AbortController();
+  end(store, FIRST);
+  makePod(store, FIRST);
+  await expect(controller.act({ action, admin: undefined }, signal)).rejects.toThrow('the uid of the object');
+  expect(store.get(FIRST).metadata).not.toHaveProperty('labels');
 });
 
 it.each([
