@@ -14,7 +14,6 @@ export const CLUSTER_NAME_MAX = 48;
 export const CLUSTER_NAME = '^[a-z]([-a-z0-9]*[a-z0-9])?$';
 const LABEL_KEY_MAX = 317;
 const LABEL_MAX = 63;
-/** A key of a ConfigMap or Secret. */
 const DATA_KEY = '^[-._a-zA-Z0-9]+$';
 const INT64_MAX = Number.MAX_SAFE_INTEGER;
 

@@ -2,8 +2,9 @@
  * The language in which the custom resources are declared. A kind is declared once; the CustomResourceDefinition, the
  * TypeScript types of types.ts and the reference of the docs follow from it (scripts/crds).
  *
- * A field is required unless it has a default, or its name ends with a question mark, as in TypeScript. Every field has
- * a sentence of documentation, and every text, list and map has a limit: the API server bounds the cost of rules by them.
+ * A field is required unless it has a default, or its name ends with a question mark, as in TypeScript. Every field
+ * has a sentence of documentation, and every text, list and map has a limit: the API server bounds the cost of rules by
+ * them.
  */
 
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };

@@ -115,7 +115,7 @@ export async function act(action: Action, { api, admin, onApplied }: Ports): Pro
     case 'record': {
       const { metadata } = action.object;
       await verifyPods(api, metadata, action.expects);
-      // A merge patch removes a field whoever owns it.
+      // A merge patch removes a field also when another manager owns it.
       const body = { metadata: { resourceVersion: metadata.resourceVersion }, status: action.status };
       await api.patch(`${pathOf(CAIRN_CLUSTER, metadata)}/status`, body, 'merge');
       return;
@@ -137,7 +137,10 @@ export async function act(action: Action, { api, admin, onApplied }: Ports): Pro
     case 'finalize':
       await reached(admin).finalize();
       return;
-    default:
+    case 'drain':
+    case 'undrain':
+    case 'decommission':
+    case 'recommission':
       await reached(admin).order(action.kind, action.node);
   }
 }

@@ -44,7 +44,6 @@ interface Observed {
   readonly admin: ClusterAdmin | undefined;
 }
 
-/** An action with what it is carried out by. */
 interface Due {
   readonly action: Action;
   readonly admin: ClusterAdmin | undefined;

@@ -28,7 +28,6 @@ export function statusOf(world: World, outcome: Outcome<Action>, secrets: Secret
   const clusterID = description?.clusterID ?? cluster.status?.clusterID;
   const version = oldestRelease(world) ?? cluster.status?.version;
   const { finalVersion, finalLevel, recoveryStage, recoverySurvivor } = cluster.status ?? {};
-  const recoveryID = recoveryIDOf(world);
   const { tls, ...names } = secrets;
   return {
     ...commonStatus(cluster, findingsOf(world, outcome, tls), nowMs),
@@ -41,7 +40,7 @@ export function statusOf(world: World, outcome: Outcome<Action>, secrets: Secret
     storageSize: storageSize(world),
     // Facts that actions have recorded.
     ...defined({ finalVersion, finalLevel, recoveryStage, recoverySurvivor }),
-    ...defined({ version, clusterID, recoveryID, ...names }),
+    ...defined({ version, clusterID, recoveryID: recoveryIDOf(world), ...names }),
   };
 }
 
@@ -153,7 +152,10 @@ export function textOf(action: Action): readonly [reason: string, note: string] 
       return ['Finalizing', 'finalizes the upgrade'];
     case 'wait':
       return [action.reason, action.message];
-    default:
+    case 'drain':
+    case 'undrain':
+    case 'decommission':
+    case 'recommission':
       return [ORDERS[action.kind], `${action.kind} of node ${action.node} (${action.name})`];
   }
 }

@@ -12,7 +12,6 @@ export interface Wanted {
 
 export type Source = Wanted | { readonly problem: readonly [reason: string, message: string] };
 
-/** A version that was published, and what of. */
 export interface Published {
   readonly publication: string;
   readonly version: number;

@@ -73,7 +73,6 @@ export function defined<Members extends object>(members: Members): Defined<Membe
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as Defined<Members>;
 }
 
-/** Format of most timestamps. */
 export function timestamp(wallMs: number): string {
   return new Date(wallMs).toISOString().replace(/\.\d+/, '');
 }

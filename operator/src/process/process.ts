@@ -31,10 +31,7 @@ export class OperatorProcess {
     this.#options = options;
   }
 
-  /**
-   * Runs an informer while the process runs, so that a candidate that becomes the leader has all objects. `all` are
-   * informers that it belongs to.
-   */
+  /** Runs an informer, or `all` that it belongs to, while the process runs: a new leader then has all objects. */
   follow<Item extends KubeObject>(
     resource: string,
     informer: Informer<Item>,

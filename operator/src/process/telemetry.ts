@@ -4,7 +4,6 @@ import { createServer, type Server, type ServerResponse } from 'node:http';
 import { Counter, Gauge, Registry } from 'prom-client';
 import type { Condition, Informer, KeyedQueue, KubeObject, Pass } from '../kube/index.ts';
 
-/** All metrics, and their labels. */
 export const OPERATOR_METRICS = {
   cairn_operator_reconciles_total: {
     help: 'Passes over one object, by result: success or error.',

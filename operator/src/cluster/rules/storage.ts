@@ -38,7 +38,6 @@ export function recreateSet(world: World): readonly Action[] | undefined {
   ];
 }
 
-/** A member whose volume is nearly full. */
 export function fullMemberOf(world: World): Member | undefined {
   const { thresholdPercent = 90 } = world.cluster.spec.storage.autoGrow ?? {};
   return membersOf(world).find((member) => (member.node?.diskUsedPercent ?? 0) >= thresholdPercent || isStuck(member));
