@@ -343,6 +343,11 @@ const EXAMPLES: readonly Example[] = [
     [...refounded, deleted, retained, withFields({ set: null }), withStatus({ recoverySurvivor: null })],
     /^patch shop .*finalizers/,
   ],
+  [
+    'a deletion that keeps volumes, a survivor without a stage',
+    [...ended, retained, withStatus({ recoverySurvivor: 'shop-0' })],
+    /^patch shop .*finalizers/,
+  ],
 ];
 
 let world: World;
