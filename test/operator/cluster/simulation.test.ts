@@ -243,6 +243,8 @@ describe('recovery of the catalog', () => {
       expect(run.kube.get('persistentvolumeclaims', 'data-shop-2')?.metadata.uid).toBe(kept);
       expect(run.cluster?.status).toMatchObject({ recoveryID: 'one', clusterID: 'cluster-1' });
       expect(run.kube.get('pods', 'shop-recovery')).toBeUndefined();
+      const note = 'the id one of spec.recovery counts as carried out: the cluster is founded again';
+      expect(run.events.filter((event) => event.startsWith('RecoveryDone'))).toEqual([`RecoveryDone: ${note}`]);
     },
   );
 
