@@ -1,11 +1,11 @@
 // Goal: the pod that runs `cairn recover` runs wherever the node of the volume could, with its Secrets, and never
 // becomes a node. Method: the pod of a CairnCluster with every field that the pod has, and of the smallest one.
 import { expect, it } from 'vitest';
-import { namesOf, recoveryPodOf, selectorLabels } from '../../../operator/src/objects/index.ts';
+import type { KubeObject } from '../../../operator/src/kube/index.ts';
+import { namesOf, recoveryPodOf, runOf, selectorLabels } from '../../../operator/src/objects/index.ts';
 import { clusterOf, factsOf } from './clusters.ts';
 
-interface Pod {
-  readonly metadata: { readonly labels: Readonly<Record<string, string>>; readonly annotations?: object };
+interface Pod extends KubeObject {
   readonly spec: {
     readonly [field: string]: unknown;
     readonly containers: readonly Readonly<Record<string, unknown>>[];
@@ -45,9 +45,15 @@ it('runs the command on the claim of the survivor, with the secret of the nodes'
   });
 });
 
+it.each([undefined, '0a1b2c3d'])('says which run it is, with the code %s', (acceptLoss) => {
+  const pod = podOf({}, acceptLoss);
+  expect(runOf(pod)).toEqual({ id: 'one', survivor: 'shop-2', acceptLoss });
+  expect(runOf({ metadata: { ...pod.metadata, annotations: {} } })).toBeUndefined();
+});
+
 it('is found by the operator, and by no Service, budget or StatefulSet', () => {
   const { 'app.kubernetes.io/component': component, ...others } = selectorLabels(clusterOf());
-  const { labels } = podOf({}).metadata;
+  const { labels = {} } = podOf({}).metadata;
   expect(labels).toMatchObject(others);
   expect(labels['app.kubernetes.io/component']).not.toBe(component);
   expect(namesOf(clusterOf()).recovery).toBe('shop-recovery');
