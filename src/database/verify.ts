@@ -10,7 +10,7 @@ import { compareBytes, type LogIndex, NO_BYTES, type Revision, type Term } from 
 import type { Applied } from './applied.ts';
 import { HistoryChain } from './chain.ts';
 import { chainHashOf } from './compare-history.ts';
-import { isFaultOfRow, unexpectedRecord, unexpectedRow } from './corruption.ts';
+import { isFaultOfRow, unexpectedRow } from './corruption.ts';
 import { DatabaseReader, type DatabaseSource } from './reader.ts';
 import { isControl, RECORD, type StoredRecord } from './record.ts';
 import { refusedTransaction } from './refusal-record.ts';

@@ -59,14 +59,14 @@ it('a refused transaction is kept only if a client will look it up', async () =>
 it('a refused transaction has the positions of the constraints that were too broad to decide', () => {
   const given = { transactionId: idOf(4), recordedTimeMs: 5 };
   const cause = { kind: 'too-broad', constraints: [0, 3] } as const;
-  const payload = encodeRefusal({ ...given, cause, constraints: [] });
+  const bytes = encodeRefusal({ ...given, cause, constraints: [] });
   const place = { index: toLogIndex(9), term: toTerm(2) };
   const record = { kind: RECORD.REFUSAL, place, revision: toRevision(6), hash: idOf(0), position: 0, end: 9 };
-  expect(readRefusal({ ...record, payload })).toEqual({ ...given, place, revision: 6, cause, count: 2 });
-  for (let length = 0; length < payload.length; length += 1) {
-    expect(readRefusal({ ...record, payload: payload.subarray(0, length) })).toBeUndefined();
+  expect(readRefusal({ ...record, payload: bytes })).toEqual({ ...given, place, revision: 6, cause, count: 2 });
+  for (let length = 0; length < bytes.length; length += 1) {
+    expect(readRefusal({ ...record, payload: bytes.subarray(0, length) })).toBeUndefined();
   }
-  expect(readRefusal({ ...record, payload: Uint8Array.of(...payload, 0) })).toBeUndefined();
+  expect(readRefusal({ ...record, payload: Uint8Array.of(...bytes, 0) })).toBeUndefined();
 });
 
 describe('the kept refusals (D25)', () => {
