@@ -19,7 +19,7 @@ export const MUTANTS: readonly Mutant[] = [
       '    onPersisted(through, { bytes: 0, elapsedMs: this.#monotonicMs() - startedMs });\n    this.#wal.append(messages);',
     breaks: 'what is queued is reported as durable before it is written',
     anchor: 'etcd #14370',
-    run: { first: [8] },
+    run: { nodes: 3, first: [8] },
   },
   {
     name: 'failed-sync-swallowed',
@@ -207,7 +207,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: '  return index <= log.persisted ? log : { ...log, persisted: index };',
     replace: '  return index <= log.persisted ? log : { ...log, persisted: lastId(log).index };',
     breaks: 'a completion counts for entries that were appended after its write',
-    run: { aimed: true, first: [21] },
+    run: { nodes: 3, aimed: true, first: [21] },
     anchor: 'openraft #1960',
   },
   {
@@ -216,7 +216,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: 'next !== undefined && next.batch <= through;',
     replace: 'next !== undefined && next.batch <= through + 1;',
     breaks: 'a sync acknowledges the batch after it',
-    run: { aimed: true },
+    run: { nodes: 3, aimed: true },
     anchor: 'etcd #14370',
   },
   {
