@@ -250,12 +250,7 @@ function readArguments(args: readonly string[]): Result<Asked, readonly string[]
   return ok({ kind, order, url, keyFile, caFile, isJson });
 }
 
-interface Values {
-  readonly name?: string;
-  readonly roles?: string;
-  readonly 'expires-in'?: string;
-  readonly overlap?: string;
-}
+type Values = { readonly [Name in 'name' | 'roles' | 'expires-in' | 'overlap']?: string };
 
 interface Reading {
   readonly kind: Kind;

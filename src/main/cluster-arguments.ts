@@ -43,13 +43,9 @@ export interface ClientFiles {
 type OfSomeNode<T> = T extends unknown ? Omit<T, 'node'> & { readonly node: NodeId | undefined } : never;
 
 /** Options of single commands. */
-interface OrderOptions {
-  readonly by?: string;
-  readonly from?: string;
-  readonly 'accept-revision'?: string;
-  readonly stay?: boolean;
-  readonly 'dry-run'?: boolean;
-}
+type OrderOptions = { readonly [Name in 'by' | 'from' | 'accept-revision']?: string } & {
+  readonly [Name in 'stay' | 'dry-run']?: boolean;
+};
 
 const OPTIONS = {
   'accept-revision': { type: 'string' },

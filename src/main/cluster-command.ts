@@ -7,7 +7,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Address, formatAddress, type NodeId, parseAddress } from '#base';
 import type { AdminReply, AdminRequest, AskAdmin, ClusterDescription } from '#cluster';
 import { type Asked, type ClientFiles, DRAIN_SECONDS_DEFAULT, readArguments } from './cluster-arguments.ts';
-import { checkDrain, drainAndStay, EXIT_NO_QUORUM, EXIT_REFUSED, undrain } from './cluster-drain.ts';
+import {
+  ANSWER_MS,
+  checkDrain,
+  type DrainPorts,
+  drainAndStay,
+  EXIT_NO_QUORUM,
+  EXIT_REFUSED,
+  undrain,
+} from './cluster-drain.ts';
 import {
   jsonOf,
   renderCluster,
@@ -21,8 +29,6 @@ import { refuseUsage } from './option-faults.ts';
 import type { PeerTlsFiles } from './peer-tls.ts';
 import { type Environment, PEER_TLS_HELP } from './peer-tls-options.ts';
 
-/** Longer than a node takes to query other nodes. */
-const TIMEOUT_MS = 15_000;
 const LOOK_MS = 1_000;
 const NO_CATALOG = 'Recovering a database needs a quorum of the catalog: docs/operations/recovery.md';
 /** Number of consecutive answers before an active node counts as kept: a restarted node may not know that it leaves. */
@@ -71,18 +77,12 @@ From outside the cluster the command is a client that needs the role admin on al
 `;
 
 /** Effects of the command; tests replace them. */
-export interface ClusterPorts {
-  readonly ask: AskAdmin;
+export interface ClusterPorts extends DrainPorts {
   /** Asks by TLS. @throws DatabaseError when the files are invalid. */
   readonly askSecurely: (files: PeerTlsFiles) => AskAdmin;
   /** Asks at the gRPC port. @throws DatabaseError when a file cannot be read; later also when access is denied. */
   readonly askAsClient: (files: ClientFiles) => AskAdmin;
-  readonly out: (text: string) => void;
-  readonly err: (text: string) => void;
   readonly environment: Environment;
-  /** Waits; tests replace it. */
-  readonly pause?: (ms: number) => Promise<void>;
-  readonly monotonicMs?: () => number;
 }
 
 /** Runs the command. @returns the exit code */
@@ -139,7 +139,7 @@ interface Put extends Omit<Asked, 'order'> {
 
 async function putOrder({ at, order, isJson, waits }: Put, ports: Asking): Promise<number> {
   const { ask, out, err } = ports;
-  const reply = await ask(at, { order, isPassedOn: false }, TIMEOUT_MS);
+  const reply = await ask(at, { order, isPassedOn: false }, ANSWER_MS);
   if (reply.kind === 'described') {
     out(isJson ? `${JSON.stringify(reply.cluster, undefined, 2)}\n` : renderCluster(reply.cluster));
     return 0;
@@ -194,7 +194,7 @@ async function awaitRemoval(at: Address, node: NodeId, ports: Asking): Promise<n
 /** The draining node may be the one that is asked, so the addresses of the other nodes are read before. */
 async function drainAndWait(asked: Put, ports: Asking): Promise<number> {
   const { at, order } = asked;
-  const reply = await ports.ask(at, { order: { kind: 'describe' }, isPassedOn: false }, TIMEOUT_MS);
+  const reply = await ports.ask(at, { order: { kind: 'describe' }, isPassedOn: false }, ANSWER_MS);
   const places = reply.kind === 'described' ? placesBeside(at, reply.cluster, ports.placeOf) : [];
   const code = await putOrder({ ...asked, waits: false }, ports);
   return code === 0 && order.kind === 'drain' ? awaitEnd([at, ...places], order.node, ports) : code;
@@ -226,7 +226,7 @@ async function* looks(
     await pause(LOOK_MS);
     const [place, ...others] = places;
     if (place === undefined) return;
-    const reply = await ask(place, { order: { kind: 'describe' }, isPassedOn: false }, TIMEOUT_MS);
+    const reply = await ask(place, { order: { kind: 'describe' }, isPassedOn: false }, ANSWER_MS);
     if (reply.kind === 'described') {
       unanswered = 0;
       places = [place, ...placesBeside(place, reply.cluster, placeOf)];

@@ -31,7 +31,7 @@ export const EXIT_NO_QUORUM = 3;
 const EXIT_LEFT = 4;
 
 /** Longer than a node takes to query other nodes. */
-const ANSWER_MS = 15_000;
+export const ANSWER_MS = 15_000;
 /** Minimum timeout of a request, when the drain has almost timed out. */
 const ANSWER_LEAST_MS = 1_000;
 const LOOK_MS = 250;

@@ -6,7 +6,7 @@
  * exits with code 2, so that a node never runs with unintended settings.
  */
 import { failure, ok, quote, type Result } from '#base';
-import { nearest } from './nearest.ts';
+import { suggestion } from './option-faults.ts';
 import { flagName, readSetting, variableName } from './setting.ts';
 import { faultsBetween } from './setting-pairs.ts';
 import { buildConfig, type Config, SETTINGS } from './settings.ts';
@@ -73,12 +73,16 @@ function readEnvironment(environment: Environment, faults: string[]): Given {
     const key = KEY_OF_VARIABLE.get(name);
     if (key === undefined)
       faults.push(
-        `${name} is set, but there is no such setting; ${nearest(name, [...KEY_OF_VARIABLE.keys()], SETTINGS_LISTED)}`,
+        `${name} is set, but there is no such setting; ${suggestion(bare(name), [...KEY_OF_VARIABLE.keys()].map(bare), SETTINGS_LISTED, PREFIX)}`,
       );
     // Kubernetes sets an empty text when a variable comes from a label that the pod lacks.
     else if (text !== '') given.set(key, { name, text });
   }
   return given;
+}
+
+function bare(variable: string): string {
+  return variable.slice(PREFIX.length);
 }
 
 // Kubernetes gives every pod CAIRN_SERVICE_HOST, CAIRN_PORT=tcp://… and their like when a Service is named cairn.
@@ -101,7 +105,7 @@ function readFlags(args: readonly string[], given: Given, faults: string[]): 'he
       asked = token.name;
     else if (key === undefined)
       faults.push(
-        `${token.rawName} is not a setting; ${nearest(token.name, [...KEY_OF_FLAG.keys()], SETTINGS_LISTED, '--')}`,
+        `${token.rawName} is not a setting; ${suggestion(token.name, [...KEY_OF_FLAG.keys()], SETTINGS_LISTED)}`,
       );
     else if (token.value === undefined) faults.push(`${token.rawName} has no value; write ${token.rawName} VALUE.`);
     else if (given.get(key)?.name === token.rawName)

@@ -1,23 +1,25 @@
 /** The setting `database-bytes-max`: disk quotas of databases. */
 import type { DatabaseQuota } from '#cluster';
 import { ALL_DATABASES, isDatabaseName, isPattern } from '#model';
-import { byteSize, formatBytes, type SettingType } from './setting.ts';
+import { byteSize, formatBytes, listOf, type SettingType } from './setting.ts';
 
-const QUOTAS_MAX = 1_000;
 const size = byteSize({ min: 2 ** 20, max: 1024 * 2 ** 30 });
 
 /** One size for all databases, and sizes by name or pattern, separated by commas; or the word `off`. */
+const quotas: SettingType<readonly DatabaseQuota[]> = listOf({
+  expects: 'sizes from 1MiB to 1024GiB such as 10GiB or *=10GiB,shop=100GiB,acme-*=1GiB',
+  max: 1_000,
+  read: quotaOf,
+  write: ({ pattern, bytes }) => `${pattern}=${formatBytes(bytes)}`,
+  none: 'off',
+});
+
 export const databaseQuotas: SettingType<readonly DatabaseQuota[]> = {
-  expects: 'off, or sizes from 1MiB to 1024GiB such as 10GiB or *=10GiB,shop=100GiB,acme-*=1GiB',
+  ...quotas,
   read: (text) => {
-    if (text === 'off') return [];
-    const quotas = text.split(',').map((each) => quotaOf(each.trim()));
-    const known = quotas.filter((each) => each !== undefined);
-    const isSound = known.length === quotas.length && known.length <= QUOTAS_MAX;
-    return isSound && new Set(known.map(({ pattern }) => pattern)).size === known.length ? known : undefined;
+    const read = quotas.read(text);
+    return new Set(read?.map(({ pattern }) => pattern)).size === read?.length ? read : undefined;
   },
-  write: (quotas) =>
-    quotas.length === 0 ? 'off' : quotas.map(({ pattern, bytes }) => `${pattern}=${formatBytes(bytes)}`).join(','),
 };
 
 function quotaOf(text: string): DatabaseQuota | undefined {

@@ -108,23 +108,17 @@ const SMOKE: Limited = {
 const PRESENTER_FUEL_FACTOR = DEFAULT_PRESENTERS.guest.limits.fuel / DEFAULT_STATE_VIEWS.guest.limits.fuel;
 
 export class Guests implements AsyncDisposable {
+  readonly #parts: GuestParts;
   readonly #settings: GuestSettings;
-  readonly #mayWrite: () => boolean;
-  readonly #listeners: MaintenanceListeners;
-  readonly #onComponent: (digest: string) => void;
-  readonly #onCall: CallListener | undefined;
   #opening: Promise<Opened> | undefined;
   #opened: Opened | undefined;
   #pools: { views: Executors; changes: Executors; presenters: Executors } | undefined;
   #publisher: Publisher | undefined;
   #batches: BatchThread | undefined;
 
-  constructor({ settings, mayWrite, maintenance, onComponent, onCall }: GuestParts) {
-    this.#settings = settings;
-    this.#mayWrite = mayWrite;
-    this.#listeners = maintenance;
-    this.#onComponent = onComponent;
-    this.#onCall = onCall;
+  constructor(parts: GuestParts) {
+    this.#parts = parts;
+    this.#settings = parts.settings;
   }
 
   /** Opens the caches and starts the processes. What was opened is kept; the next caller retries a failed folder. */
@@ -183,7 +177,7 @@ export class Guests implements AsyncDisposable {
     const views = new StateViews(pools.views, new FoldSnapshots(states), settings, batches);
     this.#opened = {
       folders: { artifacts, states },
-      artifacts: new ArtifactStore(artifacts, publisher, { limits, smoke: SMOKE, onReady: this.#onComponent }),
+      artifacts: new ArtifactStore(artifacts, publisher, { limits, smoke: SMOKE, onReady: this.#parts.onComponent }),
       views,
       asked: new AskedBindings(states, ASKED_BINDINGS_MAX),
       maintenance: this.#maintenance(),
@@ -195,18 +189,18 @@ export class Guests implements AsyncDisposable {
 
   #maintenance(): Maintenance {
     const { maintenanceFolds: foldsMax, maintenanceScheduleMs: scheduleMs } = this.#settings;
-    return new Maintenance({ ...DEFAULT_MAINTENANCE, foldsMax, scheduleMs }, systemTimers, this.#listeners);
+    return new Maintenance({ ...DEFAULT_MAINTENANCE, foldsMax, scheduleMs }, systemTimers, this.#parts.maintenance);
   }
 
   #folder(name: string, memoryBytesMax: number): Promise<CacheFolder> {
     const { dataDir, guestCacheBytes } = this.#settings;
     const path = join(dataDir, FOLDER, name);
-    return CacheFolder.open({ path, bytesMax: guestCacheBytes / 2, memoryBytesMax, mayWrite: this.#mayWrite });
+    return CacheFolder.open({ path, bytesMax: guestCacheBytes / 2, memoryBytesMax, mayWrite: this.#parts.mayWrite });
   }
 
   #executors(): { views: Executors; changes: Executors; presenters: Executors } {
     const made = (settings: ExecutorSettings): Executors =>
-      new Executors({ ...settings, count: this.#count, onCall: this.#onCall });
+      new Executors({ ...settings, count: this.#count, onCall: this.#parts.onCall });
     return {
       views: made(DEFAULT_EXECUTORS),
       changes: made(DEFAULT_EXECUTORS),

@@ -1,7 +1,6 @@
 /** Reads the options of a command. Messages of Node do not list the options that exist. */
 import type { parseArgs as Parse } from 'node:util';
-import { failure, ok, quote, type Result } from '#base';
-import { nearest } from './nearest.ts';
+import { failure, nearestName, ok, quote, type Result } from '#base';
 
 // An import would also load the lazy parts of the module, such as its text comparison for tests.
 const { parseArgs } = process.getBuiltinModule('node:util');
@@ -24,6 +23,16 @@ export function readOptions<const O extends Options>(
   return faults.length > 0 ? failure(faults) : ok(parseArgs({ args: [...args], options, allowPositionals: true }));
 }
 
+const EDITS_MAX = 3;
+/** A name needs this many letters per edit, so that short names do not match everything. */
+const LETTERS_PER_EDIT = 3;
+
+/** Suggests the closest name as a question; returns `otherwise` when none is close. */
+export function suggestion(name: string, names: readonly string[], otherwise: string, prefix = '--'): string {
+  const nearest = nearestName(name, names, Math.min(EDITS_MAX, Math.floor(name.length / LETTERS_PER_EDIT)));
+  return nearest === undefined ? otherwise : `did you mean ${prefix}${nearest}?`;
+}
+
 /** Writes a line for each fault of a command line. @returns the exit code */
 export function refuseUsage(command: string, faults: readonly string[], err: (text: string) => void): number {
   for (const fault of faults) err(`cairn ${command}: ${fault}\n`);
@@ -41,7 +50,7 @@ export function optionFaults(args: readonly string[], options: Options): readonl
     const option = known.get(token.name);
     if (option === undefined || !token.rawName.startsWith('--')) {
       const all = `options are ${names.map((name) => `--${name}`).join(', ')}`;
-      return [`unknown option ${quote(token.rawName)}; ${nearest(token.name, names, all, '--')}`];
+      return [`unknown option ${quote(token.rawName)}; ${suggestion(token.name, names, all)}`];
     }
     if (option.type === 'boolean') return token.value === undefined ? [] : [`${token.rawName} takes no value`];
     const isMissing = token.value === undefined || (!token.inlineValue && /^-./.test(token.value));

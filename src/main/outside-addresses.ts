@@ -4,7 +4,7 @@
  */
 import { formatAddress, parseAddress } from '#base';
 import type { OutsideAddresses } from '#transport';
-import type { SettingType } from './setting.ts';
+import { listOf, type SettingType } from './setting.ts';
 
 /** The address of one node, or a pattern whose `*` in the first label is replaced by the node name. */
 export interface OutsideRule {
@@ -13,21 +13,14 @@ export interface OutsideRule {
   readonly port: number;
 }
 
-const RULES_MAX = 100;
 const ANY = '*';
 /** Placeholder for the node name when the rest of a pattern is checked. */
 const SOME_NAME = 'n';
 
 /** Rules separated by commas, or the word `none`. */
 export const outsideRules: SettingType<readonly OutsideRule[]> = {
+  ...listOf({ expects: '', max: 100, read: ruleOf, write: formatRule }),
   expects: 'none, *.DOMAIN:PORT, or NODE=HOST:PORT for each node, separated by commas',
-  read: (text) => {
-    if (text === 'none') return [];
-    const rules = text.split(',').map((each) => ruleOf(each.trim()));
-    const known = rules.filter((each) => each !== undefined);
-    return known.length === rules.length && known.length <= RULES_MAX ? known : undefined;
-  },
-  write: (rules) => (rules.length === 0 ? 'none' : rules.map(formatRule).join(',')),
 };
 
 /** Undefined without rules. */

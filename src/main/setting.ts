@@ -46,19 +46,34 @@ export const port: SettingType<number> = {
   write: String,
 };
 
-const ADDRESSES_MAX = 100;
+/** Up to `max` values between separators; or a word for none. */
+export function listOf<T>(items: {
+  readonly expects: string;
+  readonly max: number;
+  readonly read: (text: string) => T | undefined;
+  readonly write: (value: T) => string;
+  readonly separator?: string;
+  readonly none?: string;
+}): SettingType<readonly T[]> {
+  const { expects, max, read, write, separator = ',', none = 'none' } = items;
+  return {
+    expects: `${none}, or ${expects}`,
+    read: (text) => {
+      const parsed = text === none ? [] : text.split(separator).map((each) => read(each.trim()));
+      const known = parsed.filter((each) => each !== undefined);
+      return known.length === parsed.length && known.length <= max ? known : undefined;
+    },
+    write: (list) => (list.length === 0 ? none : list.map(write).join(separator)),
+  };
+}
 
 /** Addresses host:port, separated by commas; or the word `none`. */
-export const addresses: SettingType<readonly Address[]> = {
-  expects: 'none, or addresses host:port separated by commas',
-  read: (text) => {
-    if (text === 'none') return [];
-    const parsed = text.split(',').map((each) => parseAddress(each.trim()));
-    const known = parsed.filter((each) => each !== undefined);
-    return known.length === parsed.length && known.length <= ADDRESSES_MAX ? known : undefined;
-  },
-  write: (list) => (list.length === 0 ? 'none' : list.map(formatAddress).join(',')),
-};
+export const addresses: SettingType<readonly Address[]> = listOf({
+  expects: 'addresses host:port separated by commas',
+  max: 100,
+  read: parseAddress,
+  write: formatAddress,
+});
 
 const UNIT = /(?:KiB|MiB|GiB)$/;
 const BYTE_UNITS: Readonly<Record<string, number>> = { '': 1, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30 };

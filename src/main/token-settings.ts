@@ -1,5 +1,5 @@
 /** Settings of external authentication: OpenID providers, and proxies that identify the client in a signed header. */
-import { optionalFile, plainText, type Setting, type SettingType, wordOr } from './setting.ts';
+import { listOf, optionalFile, plainText, type Setting, type SettingType, wordOr } from './setting.ts';
 
 export interface TokenSettings {
   /** Exactly as in the claim `iss` of the tokens. */
@@ -23,7 +23,6 @@ export interface TokenSettings {
 }
 
 const URL_LENGTH_MAX = 2_048;
-const NAMES_MAX = 32;
 
 /** Not normalized: an issuer is compared exactly. */
 const url: SettingType<string> = {
@@ -45,16 +44,12 @@ const clientUrl: SettingType<string> = {
   write: String,
 };
 
-const names: SettingType<readonly string[]> = {
-  expects: 'none, or names separated by commas',
-  read: (text) => {
-    if (text === 'none') return [];
-    const list = text.split(',').map((each) => each.trim());
-    const isSound = list.length <= NAMES_MAX && list.every((each) => each !== '' && !/\p{Cc}/u.test(each));
-    return isSound ? list : undefined;
-  },
-  write: (list) => (list.length === 0 ? 'none' : list.join(',')),
-};
+const names: SettingType<readonly string[]> = listOf({
+  expects: 'names separated by commas',
+  max: 32,
+  read: (text) => (text !== '' && !/\p{Cc}/u.test(text) ? text : undefined),
+  write: String,
+});
 
 /** Headers that other authentication methods or the request itself use. */
 const TAKEN: ReadonlySet<string> = new Set(['authorization', 'cookie', 'host', 'x-amzn-oidc-data', 'x-api-key']);
