@@ -31,7 +31,12 @@
 export { EventFrames, type FrameOptions, frameTransactions, type SlicePace, type StoredEvent } from '#query';
 export type { ApiKeysRequest, IssueApiKeyRequest, IssuedApiKey } from './access/operations.ts';
 export { commandCode, commandError, undecidedError } from './commands/command-error.ts';
-export type { DecideCommandReply, ExecuteCommandReply } from './commands/operations.ts';
+export type {
+  AskedDecision,
+  DecideCommandReply,
+  ExecuteCommandReply,
+  ExecuteCommandRequest,
+} from './commands/operations.ts';
 export type {
   BoundStateView,
   OpenedPresenter,
@@ -57,6 +62,7 @@ export type {
   ListAt,
   ListNamesReply,
   ListNamesRequest,
+  PacedRequest,
   Proof,
   ProposedTransaction,
   QueryEventsRequest,
@@ -65,6 +71,7 @@ export type {
   ReadScope,
   RecordedTransaction,
   RevisionFloor,
+  ScanLogRequest,
   Shown,
   SingleEventReply,
   SubscribeRequest,
@@ -74,7 +81,14 @@ export type {
   TransactReply,
   TransactRequest,
 } from './operations.ts';
-export type { ListVersionsReply, PublishComponentReply, PublishComponentRequest } from './publishing/operations.ts';
+export type {
+  DeleteVersionsRequest,
+  ListVersionsReply,
+  ListVersionsRequest,
+  PublishComponentReply,
+  PublishComponentRequest,
+  SetVersionStatusRequest,
+} from './publishing/operations.ts';
 export { type RateClient, RateLimiter } from './rate-limit/rate-limiter.ts';
 export { eventIdMappings, refusalError, storedEvents } from './replies.ts';
 export { systemTimers, type Timers } from './timers.ts';

@@ -234,8 +234,8 @@ function clusterIn(message: DescribeClusterReply | undefined): ClusterDescriptio
   if (message === undefined) return undefined;
   const { clusterId, node, catalogIndex, isConfirmed, level } = message;
   if (!isNodeId(node) || !isLogIndex(catalogIndex)) return undefined;
-  const nodes = message.nodes.map(nodeIn).filter(isThere);
-  const databases = message.databases.map(databaseIn).filter(isThere);
+  const nodes = message.nodes.map(nodeIn).filter((each) => each !== undefined);
+  const databases = message.databases.map(databaseIn).filter((each) => each !== undefined);
   if (nodes.length < message.nodes.length || databases.length < message.databases.length) return undefined;
   const catalogLeader = nodeOrNone(message.catalogLeader);
   const diverged = message.diverged.flatMap(({ node: at, group, title, reason }) => {
@@ -324,7 +324,7 @@ function databaseIn(message: Database): DescribedDatabase | undefined {
     nodes: message.nodes.filter(isNodeId),
     leaving: message.leaving.filter(isNodeId),
     leader: nodeOrNone(message.leader),
-    members: message.members.map(memberIn).filter(isThere),
+    members: message.members.map(memberIn).filter((each) => each !== undefined),
     recovery: recovery && originIn(recovery),
     ...(recordedAheadMs > 0 && { recordedAheadMs }),
   };
@@ -384,8 +384,4 @@ function copyIn(message: Copy): HeldCopy | undefined {
     },
     leader: nodeOrNone(message.leader),
   };
-}
-
-function isThere<Value>(value: Value | undefined): value is Value {
-  return value !== undefined;
 }

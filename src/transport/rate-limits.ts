@@ -48,14 +48,12 @@ export class RateLimits {
   readonly ownProof: string;
   /** For requests relayed to other nodes. */
   readonly clusterProof: () => string | undefined;
-  readonly #limiter: RateLimiter;
-  readonly #metrics: Metrics;
+  readonly #parts: RateLimitsParts;
 
-  constructor({ limiter, metrics, ownProof, clusterProof }: RateLimitsParts) {
-    this.ownProof = ownProof;
-    this.clusterProof = clusterProof;
-    this.#limiter = limiter;
-    this.#metrics = metrics;
+  constructor(parts: RateLimitsParts) {
+    this.#parts = parts;
+    this.ownProof = parts.ownProof;
+    this.clusterProof = parts.clusterProof;
   }
 
   /** Tells whether another server of ours has counted it, by the header of that name. */
@@ -68,16 +66,17 @@ export class RateLimits {
 
   /** Counts a request, or work equal to several. */
   count(caller: Caller, protocol: RateLimitedProtocol, requests = 1): Counted {
+    const { limiter, metrics } = this.#parts;
     const client = clientOf(caller);
-    const drawn = this.#limiter.draw(client, requests);
+    const drawn = limiter.draw(client, requests);
     const headers = {
-      'x-ratelimit-limit': String(this.#limiter.burst),
+      'x-ratelimit-limit': String(limiter.burst),
       'x-ratelimit-remaining': String(drawn.remaining),
       'x-ratelimit-reset': String(Math.ceil(drawn.fullAtMs / MS_PER_SECOND)),
     };
     if (drawn.isLet) return { refusal: undefined, headers };
     const by = drawn.isShared ? 'shared' : client.kind;
-    this.#metrics.counter('cairn_rate_limited_total', { protocol, by }).add();
+    metrics.counter('cairn_rate_limited_total', { protocol, by }).add();
     return { refusal: refusalOf(client, drawn.retryAfterMs), headers };
   }
 }

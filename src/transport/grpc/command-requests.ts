@@ -1,25 +1,11 @@
 /** Reads the requests that run State Changes, and collects the faults of a command. */
-import { type AskedRevision, toAskedRevision } from '#base';
+import { toAskedRevision } from '#base';
 import { type Command, commandFrom, Faults } from '#model';
+import type { AskedDecision, ExecuteCommandRequest, ReadAt } from '#service';
 import type { Requests } from '../../../proto/gen/requests.ts';
 import { readRequest } from '../request-reader.ts';
 
-export interface CommandCall {
-  readonly databaseName: string;
-  readonly name: string;
-  /** Undefined: the latest. */
-  readonly version: number | bigint | undefined;
-  readonly command: Command | undefined;
-  readonly faults: Faults;
-}
-
-export interface ExecuteCall extends CommandCall {
-  readonly lastSeen: AskedRevision | undefined;
-}
-
-export interface DecideCall extends CommandCall {
-  readonly at: AskedRevision | 'latest';
-}
+export type CommandCall = Pick<ExecuteCommandRequest, keyof AskedDecision | 'lastSeen'>;
 
 export function parseProcess(message: Uint8Array): CommandCall {
   const faults = new Faults();
@@ -30,10 +16,10 @@ export function parseProcess(message: Uint8Array): CommandCall {
     body: command.bytes.length === 0 ? undefined : command.bytes,
     parameters: new Map(parameters.map(({ key, value }) => [key, value])),
   };
-  return { databaseName, name, version: undefined, command: commandFrom(asked, { field: 'command', faults }), faults };
+  return { databaseName, name, command: commandFrom(asked, { field: 'command', faults }), faults };
 }
 
-export function parseExecute(message: Uint8Array): ExecuteCall {
+export function parseExecute(message: Uint8Array): CommandCall {
   const faults = new Faults();
   const sent = readRequest('cairn.v1.ExecuteStateChangeRequest', message, faults);
   const { databaseName, stateChangeName: name, version, lastSeenRevision, request } = sent;
@@ -41,7 +27,7 @@ export function parseExecute(message: Uint8Array): ExecuteCall {
   return { databaseName, name, version, command: commandIn(request, faults), lastSeen, faults };
 }
 
-export function parseDecide(message: Uint8Array): DecideCall {
+export function parseDecide(message: Uint8Array): AskedDecision & { readonly at: ReadAt } {
   const faults = new Faults();
   const sent = readRequest('cairn.v1.DecideStateChangeRequest', message, faults);
   const { databaseName, stateChangeName: name, version, revision, request } = sent;

@@ -1,6 +1,7 @@
 /** The methods that change the state of component versions, and list them. */
 import { instantFromMs, parseHex } from '#base';
 import { type ComponentKind, type DefinedVersion, Faults, type MaintenanceMode } from '#model';
+import type { DeleteVersionsRequest, ListVersionsRequest, SetVersionStatusRequest } from '#service';
 import {
   ActivateComponentReply,
   ActivateStateViewReply,
@@ -13,7 +14,6 @@ import {
   ComponentKind as SentKind,
   MaintenanceMode as SentMode,
 } from '../../../proto/gen/cairn/v1/component.ts';
-import type { Requests } from '../../../proto/gen/requests.ts';
 import { readRequest } from '../request-reader.ts';
 import type { GrpcContext } from './context.ts';
 import { floorsOf } from './metadata.ts';
@@ -49,28 +49,20 @@ export function versionMethods(context: GrpcContext): readonly UnaryMethod[] {
 
 type StatusMethod = 'ActivateComponent' | 'DeactivateComponent' | 'ActivateStateView' | 'DeactivateStateView';
 
-interface StatusRequest {
-  readonly databaseName: string;
-  readonly kind: ComponentKind;
-  readonly name: string;
-  readonly version: number | bigint;
-  readonly mode: MaintenanceMode;
-}
-
 function settingStatus(
   context: GrpcContext,
   name: StatusMethod,
   reply: MessageType<{ readonly version: ComponentVersion | undefined }>,
 ): UnaryMethod {
   const active = name.startsWith('Activate');
-  const parse = (message: Uint8Array): StatusRequest => parseStatus(name, message);
-  return write(context, { name, parse, reply }, async ({ mode, ...request }) => {
-    const set = await context.service.setVersionStatus({ ...request, status: { active, mode } });
+  const parse = (message: Uint8Array): SetVersionStatusRequest => parseStatus(name, active, message);
+  return write(context, { name, parse, reply }, async (request) => {
+    const set = await context.service.setVersionStatus(request);
     return { message: { version: messageOf(set.version) }, scope: set };
   });
 }
 
-function parseStatus(method: StatusMethod, message: Uint8Array): StatusRequest {
+function parseStatus(method: StatusMethod, active: boolean, message: Uint8Array): SetVersionStatusRequest {
   const faults = new Faults();
   const sent = readRequest(`cairn.v1.${method}Request`, message, faults);
   const kind = 'kind' in sent ? kindOf(sent.kind, faults) : 'state-view';
@@ -82,7 +74,8 @@ function parseStatus(method: StatusMethod, message: Uint8Array): StatusRequest {
     faults.add(MODE, 'must be absent: only State Views have a maintenance mode', number);
   faults.throwIfAny('The request is malformed');
   const { databaseName, version } = sent;
-  return { databaseName, kind, name: 'name' in sent ? sent.name : sent.stateViewName, version, mode: mode ?? 'lazy' };
+  const name = 'name' in sent ? sent.name : sent.stateViewName;
+  return { databaseName, kind, name, version, status: { active, mode: mode ?? 'lazy' } };
 }
 
 /** Rejects the value that means every kind. */
@@ -93,9 +86,7 @@ function kindOf(sent: number | bigint, faults: Faults): ComponentKind {
   return kind ?? 'state-view';
 }
 
-type DeleteRequest = Omit<Requests['cairn.v1.DeleteComponentRequest'], 'kind'> & { readonly kind: ComponentKind };
-
-function parseDelete(message: Uint8Array): DeleteRequest {
+function parseDelete(message: Uint8Array): DeleteVersionsRequest {
   const faults = new Faults();
   const sent = readRequest('cairn.v1.DeleteComponentRequest', message, faults);
   const kind = kindOf(sent.kind, faults);
@@ -118,13 +109,7 @@ function expiring(context: GrpcContext): UnaryMethod {
   });
 }
 
-interface ListRequest {
-  readonly databaseName: string;
-  readonly kind: ComponentKind | undefined;
-  readonly name: string | undefined;
-}
-
-function parseList(message: Uint8Array): ListRequest {
+function parseList(message: Uint8Array): Pick<ListVersionsRequest, 'databaseName' | 'kind' | 'name'> {
   const faults = new Faults();
   const sent = readRequest('cairn.v1.ListComponentVersionsRequest', message, faults);
   const kind = Number(sent.kind);

@@ -1,8 +1,7 @@
 /** Reads the requests of the streaming reads. Their selections are read by `#model`. */
-import { nearestRevision, type Revision, toAskedRevision } from '#base';
+import { nearestRevision, toAskedRevision } from '#base';
 import {
   ALL,
-  type AskedPosition,
   checkBounds,
   type Direction,
   decodeSelection,
@@ -11,33 +10,16 @@ import {
   Faults,
   type Selector,
 } from '#model';
-import type { ReadAt } from '#service';
+import type { PacedRequest, QueryEventsRequest, ScanLogRequest, SubscribeRequest } from '#service';
 import type { Requests } from '../../../proto/gen/requests.ts';
 import { instantFrom, readRequest } from '../request-reader.ts';
 
-export interface QueryRequest {
-  readonly databaseName: string;
-  readonly query: EventQuery;
-  readonly at: ReadAt;
-}
-
-export interface ScanRequest {
-  readonly databaseName: string;
-  readonly startRevision: Revision;
-  readonly direction: Direction;
-  readonly limit: number;
-}
-
-export interface SubscriptionRequest {
-  readonly databaseName: string;
-  readonly selector: Selector;
-  readonly after?: AskedPosition;
-  readonly heartbeatMs: number;
-}
+/** Members of a request that are in its message. */
+type Sent<Request extends PacedRequest> = Omit<Request, Exclude<keyof PacedRequest, 'databaseName'>>;
 
 const HEARTBEAT_MS_DEFAULT = 1000;
 
-export function parseQueryRequest(bytes: Uint8Array): QueryRequest {
+export function parseQueryRequest(bytes: Uint8Array): Sent<QueryEventsRequest> {
   const faults = new Faults();
   const { databaseName, query: sent, atRevision } = readRequest('cairn.v1.QueryEventsRequest', bytes, faults);
   const query = queryFrom(sent, { field: 'query', faults });
@@ -45,7 +27,7 @@ export function parseQueryRequest(bytes: Uint8Array): QueryRequest {
   return { databaseName, query, at: atRevision === undefined ? 'latest' : toAskedRevision(atRevision) };
 }
 
-export function parseScanRequest(bytes: Uint8Array): ScanRequest {
+export function parseScanRequest(bytes: Uint8Array): Sent<ScanLogRequest> {
   const faults = new Faults();
   const { startRevision, direction, ...sent } = readRequest('cairn.v1.ScanDatabaseLogRequest', bytes, faults);
   const request = {
@@ -57,7 +39,7 @@ export function parseScanRequest(bytes: Uint8Array): ScanRequest {
   return request;
 }
 
-export function parseSubscriptionRequest(bytes: Uint8Array): SubscriptionRequest {
+export function parseSubscriptionRequest(bytes: Uint8Array): Sent<SubscribeRequest> {
   const faults = new Faults();
   const sent = readRequest('cairn.v1.SubscribeEventsRequest', bytes, faults);
   const { databaseName, eventSelection, after, heartbeatMs } = sent;

@@ -49,7 +49,7 @@ async function processCommand(context: GrpcContext, call: Call, bytes: Uint8Arra
 
 async function execute(context: GrpcContext, call: Call, bytes: Uint8Array): Promise<void> {
   const request = parseExecute(bytes);
-  const reply = await run(context, call, request, request.lastSeen);
+  const reply = await run(context, call, request);
   const headers = scopeHeaders(reply);
   const trailers = context.leaderTrailers.of(request.databaseName);
   if (reply.kind !== 'committed' && reply.kind !== 'nothing') {
@@ -60,16 +60,10 @@ async function execute(context: GrpcContext, call: Call, bytes: Uint8Array): Pro
   call.reply(frame(message), { headers, trailers });
 }
 
-function run(
-  { service }: GrpcContext,
-  call: Call,
-  request: CommandCall,
-  lastSeen?: Parameters<GrpcContext['service']['executeCommand']>[0]['lastSeen'],
-): Promise<ExecuteCommandReply> {
+function run({ service }: GrpcContext, call: Call, request: CommandCall): Promise<ExecuteCommandReply> {
   return ledWrite(service, request.databaseName, async () =>
     service.executeCommand({
       ...request,
-      lastSeen,
       batchId: call.header(BATCH_ID),
       batchIdField: BATCH_ID,
       origin: ORIGIN.GRPC_STATE_CHANGE,
