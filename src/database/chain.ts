@@ -49,10 +49,13 @@ export class HistoryChain implements HistoryPoint {
     return fault;
   }
 
-  #takeTransaction({ revision, bytes, view, chainHash }: StoredTransaction): string | undefined {
+  #takeTransaction({ revision, bytes, view, chainHash, storedIds, eventCount }: StoredTransaction): string | undefined {
     if (revision !== this.revision + 1) return `revision ${revision} follows ${this.revision}`;
     const expected = this.#sha256([this.chainHash, bytes.subarray(view.body.start, view.body.end)]);
     if (compareBytes(expected, chainHash) !== 0) return 'its chain hash does not follow from its body';
+    // The hash does not cover them.
+    const stray = storedIds.find((stored) => stored.index >= eventCount);
+    if (stray !== undefined) return `it has an id of event ${stray.index} and ${eventCount} events`;
     this.revision = revision;
     this.chainHash = expected;
     return undefined;

@@ -51,9 +51,12 @@ export function compareHistory(source: DatabaseSource, point: HistoryPoint): His
   const difference = differenceBetween(`the chain hash of revision ${point.revision}`, chainHash, point.chainHash);
   if (difference !== undefined || point.control === undefined) return difference ?? 'same';
   const { position, hash } = point.control;
+  const isBehindEnd = position >= applied.end;
   // With fewer transactions it cannot have more.
-  if (position >= applied.end && point.revision === applied.revision) return 'beyond';
-  return differenceBetween(`the hash of the control record at ${position}`, hashAt(reader, position), hash) ?? 'same';
+  if (isBehindEnd && point.revision === applied.revision) return 'beyond';
+  // Nothing is there to read: the position is that of a peer, and may be any number.
+  const here = isBehindEnd ? undefined : hashAt(reader, position);
+  return differenceBetween(`the hash of the control record at ${position}`, here, hash) ?? 'same';
 }
 
 export function chainHashOf(reader: DatabaseReader, { rootId }: Applied, revision: number): Uint8Array {

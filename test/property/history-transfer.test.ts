@@ -6,7 +6,7 @@ import { toLogIndex } from '#base';
 import { encodePoint, HistoryExport, HistoryImport, type HistoryPart } from '#database';
 import { DatabaseHost, historyFor } from '../support/database-host.ts';
 import type { OracleRequest } from '../support/database-oracle.ts';
-import { arbRequest, payloadOf, stampMs } from '../support/database-requests.ts';
+import { arbRequest, payloadOf, stampMs, transactionOf } from '../support/database-requests.ts';
 import { sharedContent } from '../support/database-rows.ts';
 import { runs } from '../support/runs.ts';
 
@@ -120,6 +120,22 @@ describe('an imported history', () => {
     expect(check.take(data)).toMatch(/follows/);
   });
 
+  it('is refused with an id of an event that it does not have, which no hash covers', async () => {
+    const one = new DatabaseHost();
+    const event = { id: 'same', type: 't', source: 'orders', stream: 'orders' };
+    await one.apply(transactionOf([event, event]));
+    await one.flush();
+    const other = new DatabaseHost();
+    const { data } = await historyFor(one, other).next(1e6);
+    const { position, bytes, view } = one.reader().transaction(1);
+    expect(view.storedIds).toMatchObject([{ index: 1 }]);
+    const at = position + bytes.indexOf(0x1a, view.chainHashStart + 32) + 3;
+    expect(data[at]).toBe(1);
+    const check = new HistoryImport(other.source, other.machine.applied);
+    expect(check.take(data.with(at, 2))).toMatch(/an id of event 2 and 2 events/);
+    expect(check.take(data)).not.toBeTypeOf('string');
+  });
+
   it('is not exported to a replica with another history', async () => {
     const list = fc.sample(requests, { numRuns: 1, seed: 5 })[0] ?? [];
     const one = await hostWith(list);
@@ -128,6 +144,11 @@ describe('an imported history', () => {
       /the chain hash of revision 1 is 0101/,
     );
     expect(HistoryExport.open(one.source, new Uint8Array(3))).toMatch(/where it ends/);
+    const { chainHash: empty } = new DatabaseHost().machine.applied;
+    const nowhere = { position: Number.MAX_SAFE_INTEGER, hash: chainHash };
+    expect(HistoryExport.open(one.source, encodePoint({ revision: 0, chainHash: empty, control: nowhere }))).toMatch(
+      /control record at 9007199254740991 is 0101.*missing here/,
+    );
     // A replica with more data only learns the end of the log.
     const ahead = HistoryExport.open(one.source, encodePoint({ revision: 1e6, chainHash, control: undefined }));
     if (typeof ahead === 'string') throw new Error(ahead);
