@@ -283,7 +283,11 @@ class HistoryParts implements StateImport {
   take({ data, last }: StatePart): CheckedPart | string {
     const basis = this.#history.index;
     const content = this.#history.take(data);
-    return typeof content === 'string' ? content : { last, basis, bytes: data.length, content };
+    if (typeof content === 'string') return content;
+    // The entries between would be applied once more.
+    const { index } = this.#history;
+    if (last.index < index) return `It ends at entry ${last.index} of the log, and has a record of entry ${index}`;
+    return { last, basis, bytes: data.length, content };
   }
 }
 
