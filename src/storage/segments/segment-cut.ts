@@ -8,7 +8,7 @@
  */
 import { compareBytes, NO_BYTES } from '#base';
 import { checksum } from '../basis/checksum.ts';
-import type { SegmentDisk } from './segment-disk.ts';
+import { isMissing, type SegmentDisk } from './segment-disk.ts';
 import {
   BLOCK_BYTES,
   blockAt,
@@ -73,7 +73,7 @@ export async function cutHistory(ports: CutPorts, position: number, synced: Sync
   const removed = bases.filter((base) => base >= end);
   for (const base of removed.toReversed()) await ports.remove(`${ports.directory}/${segmentName(base)}`);
   if (last === undefined) {
-    if (bases.length > 0) await removeDirectory(ports);
+    await removeDirectory(ports);
     return { end, partial, files: [] };
   }
   if (removed.length > 0) await ports.disk.syncDirectory(ports.directory);
@@ -115,11 +115,17 @@ async function writeAgain(
   return paths;
 }
 
-/** With what a crash may have left of a copy. */
+/** With what a crash may have left of a copy, or the directory alone, which a crash may have left, too. */
 async function removeDirectory({ disk, directory, parent, remove }: CutPorts): Promise<void> {
   for (const name of await disk.listLater(directory)) await remove(`${directory}/${name}`);
-  await disk.removeDirectory(directory);
-  await disk.syncDirectory(parent);
+  const isRemoved = await disk.removeDirectory(directory).then(
+    () => true,
+    (failure: unknown) => {
+      if (!isMissing(failure)) throw failure;
+      return false;
+    },
+  );
+  if (isRemoved) await disk.syncDirectory(parent);
 }
 
 /** Undefined when no segment begins before the position. */

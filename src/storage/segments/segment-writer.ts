@@ -280,12 +280,20 @@ function fillBlocks(bytes: Uint8Array, at: number, used: number, records: Uint8A
   }
 }
 
+/** After a failure nothing more is begun, and nothing is in progress when the promise is rejected. */
 async function inParallel<Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> {
-  const left = items.values();
+  const left = [...items];
   const worker = async (): Promise<void> => {
-    for (const item of left) await work(item);
+    for (let item = left.shift(); item !== undefined; item = left.shift()) {
+      await work(item).catch((failure: unknown) => {
+        left.length = 0;
+        throw failure;
+      });
+    }
   };
-  await Promise.all(Array.from({ length: Math.min(AT_ONCE, items.length) }, worker));
+  const workers = Array.from({ length: Math.min(AT_ONCE, items.length) }, worker);
+  await Promise.allSettled(workers);
+  await Promise.all(workers);
 }
 
 async function orUnwritten(path: string, work: Promise<void>): Promise<void> {

@@ -94,6 +94,23 @@ describe('a writer of segments', () => {
     expect(steps).toEqual([]);
   });
 
+  it('writes nothing to other histories either after a failed write', async () => {
+    const disk = new MemorySegmentDisk();
+    const writer = new SegmentWriter(HISTORIES, disk);
+    disk.onStep = ({ kind }) => {
+      if (kind === 'write') throw failure('EIO');
+    };
+    const groups = Array.from({ length: 40 }, (_, number) => toGroupId(number + 1));
+    const records = recordsAt({ position: 0, lengths: [10] });
+    const appended = writer.append(new Map(groups.map((group) => [group, records])));
+    await expect(appended).rejects.toThrow('EIO');
+    expect(disk.files.length).toBeLessThan(8);
+    const steps: SegmentStep[] = [];
+    disk.onStep = (step) => steps.push(step);
+    await new Promise(setImmediate);
+    expect(steps).toEqual([]);
+  });
+
   it('writes nothing after a failed sync, and says when the disk is full', async () => {
     for (const [code, kind] of [
       ['EIO', 'unwritten'],
@@ -152,6 +169,21 @@ describe('a writer of segments', () => {
     const after = next.afterPowerLoss({ sector: () => false, name: () => false });
     expect(await after.cut(GROUP, end)).toBe(end);
     expect(Buffer.compare(after.history.read(GROUP, { from: 0, to: end }), bytesAt(0, end))).toBe(0);
+  });
+
+  it('removes the directory that a crash has left of a removed history', async () => {
+    const before = new SegmentHistories();
+    await before.histories.append(new Map([[GROUP, recordsAt({ position: 0, lengths: [10] })]]));
+    before.disk.onStep = ({ kind, path }) => {
+      if (kind === 'remove' && path === `${HISTORIES}/00000007`) throw failure('EIO');
+    };
+    await expect(before.cut(GROUP, 0)).rejects.toThrow('EIO');
+    before.disk.onStep = undefined;
+    expect(before.disk.list(HISTORIES)).toEqual(['00000007']);
+    const { disk, histories } = before.restarted();
+    await histories.cut(GROUP, 0);
+    expect(disk.list(HISTORIES)).toEqual([]);
+    await histories.cut(GROUP, 0);
   });
 
   it('shares sealed segments of a copied history where the file system has links', async () => {
