@@ -9,8 +9,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 const PAUSE_MS = 50;
 const PATIENCE_MS = 30_000;
 
-function isOutOfDescriptors(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && (error.code === 'EMFILE' || error.code === 'ENFILE');
+/** Also for a failure that was caused by such an error. */
+export function isOutOfDescriptors(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return ('code' in error && (error.code === 'EMFILE' || error.code === 'ENFILE')) || isOutOfDescriptors(error.cause);
 }
 
 /** Tries again while there is no descriptor, for 30 s at most. Takes the thread: not for one that clients wait for. */

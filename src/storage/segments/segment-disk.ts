@@ -9,7 +9,7 @@
  */
 import { closeSync, constants, open as openLater, openSync, readdirSync, read as readLater, readSync } from 'node:fs';
 import { copyFile, type FileHandle, link, mkdir, open, readdir, rename, rmdir, stat, unlink } from 'node:fs/promises';
-import { patiently, patientlyAwait } from '../basis/descriptors.ts';
+import { patientlyAwait } from '../basis/descriptors.ts';
 
 /** A file that is open for reading. */
 export interface ReadableSegment {
@@ -30,7 +30,10 @@ export interface WritableSegment {
   close(): Promise<void>;
 }
 
-/** Paths that are missing: `list` returns nothing, `open` undefined, and everything else throws. */
+/**
+ * Paths that are missing: `list` returns nothing, `open` undefined, and everything else throws. `list` and `open` do not
+ * wait for a free descriptor: that would stop the thread which has to close some.
+ */
 export interface SegmentDisk {
   list(directory: string): readonly string[];
   listLater(directory: string): Promise<readonly string[]>;
@@ -56,9 +59,9 @@ const NO_LINKS: ReadonlySet<unknown> = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP'
 
 /** The file system of this machine. */
 export const nodeSegmentDisk: SegmentDisk = {
-  list: (directory) => unlessMissing(() => patiently(() => readdirSync(directory))) ?? [],
+  list: (directory) => unlessMissing(() => readdirSync(directory)) ?? [],
   listLater: async (directory) => (await unlessMissingLater(() => patientlyAwait(() => readdir(directory)))) ?? [],
-  open: (path) => unlessMissing(() => patiently(() => new NodeReadable(openSync(path, 'r')))),
+  open: (path) => unlessMissing(() => new NodeReadable(openSync(path, 'r'))),
   openLater: (path) => unlessMissingLater(async () => new NodeReadable(await patientlyAwait(() => openFile(path)))),
   openToWrite: async (path, mode) =>
     new NodeWritable(await patientlyAwait(() => open(path, mode === 'create' ? 'wx+' : 'r+'))),

@@ -8,6 +8,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { assert, DatabaseError, type GroupId, NO_BYTES } from '#base';
 import { HistoryFault, type HistoryRange, type HistoryReader, type ReadMemory } from '#kv';
+import { isOutOfDescriptors, patiently, patientlyAwait } from '../basis/descriptors.ts';
 import { BlockCache } from './block-cache.ts';
 import type { ReadClock } from './read-times.ts';
 import { nodeSegmentDisk, type SegmentDisk } from './segment-disk.ts';
@@ -65,7 +66,7 @@ export class SegmentReader implements HistoryReader {
 
   read(group: GroupId, range: HistoryRange, memory?: ReadMemory): Uint8Array {
     for (let repeat = 0; ; repeat++) {
-      const found = this.#readNow(group, range, memory);
+      const found = patiently(() => this.#readNow(group, range, memory));
       if (found instanceof Uint8Array) return found;
       this.#files.forget(group);
       if (repeat === REPEATS + PAUSED_REPEATS) throw new HistoryFault(group, range, found);
@@ -78,7 +79,7 @@ export class SegmentReader implements HistoryReader {
     ranges: readonly HistoryRange[],
     memory?: ReadMemory,
   ): readonly Uint8Array[] | Promise<readonly Uint8Array[]> {
-    const found = ranges.map((range) => this.#readSoon(group, range, memory));
+    const found = ranges.map((range) => unlessOutOfDescriptors(() => this.#readSoon(group, range, memory)));
     if (found.every((bytes) => bytes !== undefined)) return found;
     return allOf(ranges.map((range, index) => found[index] ?? this.#readLater(group, range, memory)));
   }
@@ -100,7 +101,7 @@ export class SegmentReader implements HistoryReader {
 
   async #readLater(group: GroupId, range: HistoryRange, memory?: ReadMemory): Promise<Uint8Array> {
     for (let repeat = 0; ; repeat++) {
-      const found = await this.#tryLater(group, range, memory);
+      const found = await patientlyAwait(() => this.#tryLater(group, range, memory));
       if (found instanceof Uint8Array) return found;
       this.#files.forget(group);
       if (repeat === REPEATS + PAUSED_REPEATS) throw new HistoryFault(group, range, found);
@@ -257,6 +258,15 @@ function joinBlocks(parts: readonly Part[], raw: Uint8Array): Uint8Array | Segme
 async function allOf<Value>(reads: readonly (Value | Promise<Value>)[]): Promise<readonly Value[]> {
   await Promise.allSettled(reads);
   return Promise.all(reads);
+}
+
+function unlessOutOfDescriptors<Value>(work: () => Value): Value | undefined {
+  try {
+    return work();
+  } catch (failure) {
+    if (isOutOfDescriptors(failure)) return undefined;
+    throw failure;
+  }
 }
 
 function orUnreadable<Value>(group: GroupId, work: () => Value): Value {

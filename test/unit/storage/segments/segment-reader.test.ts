@@ -152,6 +152,21 @@ describe('a reader of segments', () => {
     expect(await later).toEqual([bytesAt(0, 100)]);
   });
 
+  it('leaves the thread, which may have to close some, while no descriptor is free', async () => {
+    const { disk } = await withRecords([5_000]);
+    const open = disk.open.bind(disk);
+    let failures = 2;
+    disk.open = (path) => {
+      if (failures-- > 0) throw Object.assign(new Error('EMFILE: too many open files'), { code: 'EMFILE' });
+      return open(path);
+    };
+    const reader = new SegmentReader(HISTORIES, { disk, clock: STILL, pauses: NO_PAUSES });
+    const read = reader.readAll(GROUP, [{ from: 0, to: 5_000 }]);
+    expect(read).toBeInstanceOf(Promise);
+    expect(await read).toEqual([bytesAt(0, 5_000)]);
+    expect(failures).toBeLessThan(0);
+  });
+
   it('reports a failed read when no other one still writes into memory', async () => {
     const { disk } = await withRecords([100, 100], 1);
     const [first = ''] = disk.files;
