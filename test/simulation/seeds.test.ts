@@ -136,6 +136,8 @@ const OTHERS: Rows = [
   ...seedsFrom(2, 3, { nodes: 3, definitions: true }),
   ...seedsFrom(1, 2, { nodes: 3, times: true }),
   ...seedsFrom(2, 10, { nodes: 3, restored: true }),
+  ...seedsFrom(1, 2, { nodes: 1, segments: true }),
+  ...seedsFrom(1, 2, { nodes: 3, segments: true, definitions: true }),
 ];
 
 describeSeeds('what it once found', FOUND);

@@ -153,8 +153,11 @@ export class Truth {
     const log = await this.#must('log', { name, start: 0, direction: 'forward', limit: 0 }, node);
     const { databaseId, revision, transactions } = log;
     const { chainHash } = await this.#must('describe', { name, at: revision }, node);
-    const rootId = node.process?.node?.catalog.lookup(name)?.recovery?.rootId;
-    const final = { name, databaseId, rootId, revision, chainHash, createdAtMs, transactions };
+    const { group, recovery } = node.process?.node?.catalog.lookup(name) ?? {};
+    const { store } = node;
+    const segments = group !== undefined && store.hasShortSegments ? store.segments(group) : [];
+    const rootId = recovery?.rootId;
+    const final = { name, databaseId, rootId, revision, chainHash, createdAtMs, transactions, segments };
     return this.#parts.history.definings.length === 0
       ? final
       : { ...final, definitions: await this.#defined(name, node) };
@@ -230,6 +233,9 @@ function difference(final: Final, other: Final, { name }: SimNode): readonly str
   const { chainHash, revision } = other;
   if (!isDeepStrictEqual(final.definitions, other.definitions)) {
     return [`check 15: ${name} has other components defined in ${final.name} than another node`];
+  }
+  if (isDeepStrictEqual({ ...final, segments: [] }, { ...other, segments: [] })) {
+    return [`check 1: ${name} has other segments of ${final.name} than another node`];
   }
   return [
     `check 1: ${name} has another ${final.name}: ${chainHash} at ${revision}, not ${final.chainHash} at ${final.revision}`,
