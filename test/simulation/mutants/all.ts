@@ -6,6 +6,7 @@ import { GUARDED_MUTANTS } from './guarded-catalogue.ts';
 import { HISTORY_MUTANTS } from './history-catalogue.ts';
 import { LANE_MUTANTS } from './lane-catalogue.ts';
 import type { Mutant } from './mutant.ts';
+import { SEGMENT_MUTANTS } from './segment-catalogue.ts';
 import { TIME_MUTANTS } from './time-catalogue.ts';
 
 export const ALL_MUTANTS: readonly Mutant[] = [
@@ -16,4 +17,5 @@ export const ALL_MUTANTS: readonly Mutant[] = [
   ...TIME_MUTANTS,
   ...GUARDED_MUTANTS,
   ...HISTORY_MUTANTS,
+  ...SEGMENT_MUTANTS,
 ];
