@@ -31,8 +31,8 @@ export interface WritableSegment {
 }
 
 /**
- * Paths that are missing: `list` returns nothing, `open` undefined, and everything else throws. `list` and `open` do not
- * wait for a free descriptor: that would stop the thread which has to close some.
+ * Paths that are missing: `list` returns nothing, `open` undefined, and everything else throws. `list` and `open` do
+ * not wait for a free descriptor: that would stop the thread which has to close some.
  */
 export interface SegmentDisk {
   list(directory: string): readonly string[];

@@ -16,8 +16,15 @@ it('a part of a history that ends in the log before its last record is refused',
   const { kv, source } = other;
   const replica = toReplicaId(1);
   const binding = {
-    ...{ name: 'shop', databaseId: DATABASE_ID, group: source.group, createdAtMs: CREATED_AT_MS },
-    ...{ replicas: [replica], leaving: [], founders: [replica], placement: 0, isSettled: true },
+    name: 'shop',
+    databaseId: DATABASE_ID,
+    group: source.group,
+    createdAtMs: CREATED_AT_MS,
+    replicas: [replica],
+    leaving: [],
+    founders: [replica],
+    placement: 0,
+    isSettled: true,
   };
   const machine = databaseMachines.createDatabase(kv, binding, membershipOf([replica]));
   const taken = (index: number): unknown =>
