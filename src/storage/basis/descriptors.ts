@@ -17,12 +17,14 @@ export function isOutOfDescriptors(error: unknown): boolean {
 
 /** Tries again while there is no descriptor, for 30 s at most. Takes the thread: not for one that clients wait for. */
 export function patiently<Value>(work: () => Value): Value {
-  const endMs = performance.now() + PATIENCE_MS;
+  let endMs: number | undefined;
   for (;;) {
     try {
       return work();
     } catch (error) {
-      if (!isOutOfDescriptors(error) || performance.now() > endMs) throw error;
+      if (!isOutOfDescriptors(error)) throw error;
+      endMs ??= performance.now() + PATIENCE_MS;
+      if (performance.now() > endMs) throw error;
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE_MS);
     }
   }
@@ -30,12 +32,14 @@ export function patiently<Value>(work: () => Value): Value {
 
 /** As `patiently`, and takes no thread. */
 export async function patientlyAwait<Value>(work: () => Promise<Value>): Promise<Value> {
-  const endMs = performance.now() + PATIENCE_MS;
+  let endMs: number | undefined;
   for (;;) {
     try {
       return await work();
     } catch (error) {
-      if (!isOutOfDescriptors(error) || performance.now() > endMs) throw error;
+      if (!isOutOfDescriptors(error)) throw error;
+      endMs ??= performance.now() + PATIENCE_MS;
+      if (performance.now() > endMs) throw error;
       await delay(PAUSE_MS);
     }
   }
