@@ -42,7 +42,7 @@ export function decodePoint(bytes: Uint8Array): HistoryPoint | undefined {
   return reader.failed || reader.left > 0 ? undefined : { revision, chainHash, control };
 }
 
-/** Whether the history that ends there is a beginning of the one in this store. */
+/** Compares the history that ends at the point with the beginning of the one in this store. */
 export function compareHistory(source: DatabaseSource, point: HistoryPoint): HistoryVerdict {
   const reader = new DatabaseReader(source);
   const applied = reader.applied();

@@ -33,7 +33,7 @@ export function isCorruptRecord(error: unknown): error is DatabaseError {
   return error instanceof DatabaseError && error.details.reason === CORRUPT_RECORD;
 }
 
-/** Whether a row or a record is corrupt, missing or not what was looked for. */
+/** Returns whether a row or a record is corrupt, missing, or another than the expected one. */
 export function isFaultOfRow(error: unknown): error is DatabaseError {
   return isCorruptRecord(error) || (error instanceof DatabaseError && error.details.reason === UNEXPECTED_ROW);
 }

@@ -213,8 +213,8 @@ export class DatabaseWriter {
   }
 
   /**
-   * Takes the next record of the history, which was checked: one that is stored here already, or, with its bytes, one
-   * of another replica.
+   * Takes the next record of the history, which was checked. It is stored here already, or it came from another replica
+   * with its bytes.
    */
   replay(record: StoredRecord, bytes?: Uint8Array): void {
     const { records } = this.#beginPending();

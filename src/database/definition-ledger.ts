@@ -143,7 +143,7 @@ export class DefinitionLedger {
     return { kind: 'part-taken', next: next + 1 };
   }
 
-  /** Makes room for another blob that no version has named yet: the one that began first has had the most time. */
+  /** Makes room for another blob by removing the oldest one that no version has named yet. */
   #giveUpUnnamed(): void {
     const unnamed = [...this.#blobs].filter(([, { versionCount }]) => versionCount === 0);
     const givenUp = unnamed.slice(0, Math.max(0, unnamed.length + 1 - this.#limits.unnamedMax));

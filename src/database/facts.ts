@@ -66,7 +66,7 @@ export function databaseAt(reader: DatabaseReader, applied: Applied, revision: n
     const chainHash = genesisHash(reader.source.sha256, applied.rootId);
     return { revision, basis: 0, timestampMs: applied.createdAtMs, chainHash, totalEvents: 0 };
   }
-  // Of the latest one the applied row says it all.
+  // The applied row has the facts of the latest revision.
   const { recordedTimeMs, chainHash, totalEvents } =
     revision === applied.revision ? applied : reader.transactionHead(revision);
   return { revision, basis: revision - 1, timestampMs: recordedTimeMs, chainHash, totalEvents };

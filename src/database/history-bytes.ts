@@ -7,7 +7,7 @@
 import type { GroupId } from '#base';
 import { type HistoryRange, type HistoryReader, type KvReader, ReadMemory } from '#kv';
 
-/** What is read at a place at first. */
+/** Bytes of the first read at a place. */
 const GUESS_BYTES = 512;
 /** Places that are closer are read as one range: so many bytes cost less than another read. */
 const GAP_BYTES = 4096;
@@ -23,7 +23,7 @@ interface HistoryBytesOptions {
   readonly kv: KvReader;
   readonly group: GroupId;
   readonly owner?: object | undefined;
-  /** What was read is valid until `release`. */
+  /** True: bytes that were read are valid until `release`. */
   readonly lends: boolean;
 }
 
@@ -112,7 +112,7 @@ export class HistoryBytes {
     return read instanceof Promise ? read.then(takeAll) : takeAll(read);
   }
 
-  /** What to read, in order, neighbours joined. */
+  /** The ranges to read, in order, neighbours joined. */
   #rangesOf(wanted: readonly Wanted[], places: readonly number[]): readonly HistoryRange[] {
     const ranges: { from: number; to: number }[] = [];
     let last: { from: number; to: number } | undefined;

@@ -215,7 +215,7 @@ function termOf(index: string, value: string): string {
   return `${index}=${value}`;
 }
 
-/** Whether a new watch from the same version would fail, too. */
+/** Returns whether a new watch from the same version would fail, too. */
 function needsList({ code, isThrottled, isVersionLost }: ApiError): boolean {
   return isVersionLost || (code < FAULT && !isThrottled);
 }

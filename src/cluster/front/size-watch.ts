@@ -24,7 +24,7 @@ export interface SizeWatch {
 
 interface Place {
   readonly directory: string;
-  /** Whether the files are in directories of it. */
+  /** True: the files are in its subdirectories. */
   readonly isDeep: boolean;
 }
 

@@ -203,8 +203,8 @@ async function openCore(
 }
 
 /**
- * With a peer port, the log has its own thread, because heartbeats must not wait for the disk. Otherwise it is written
- * by this thread: two messages between threads, and a wake-up of each, are a tenth of a lone writer's time.
+ * With a peer port, the log has its own thread, because heartbeats must not wait for the disk. Otherwise this thread
+ * writes it: two messages between threads, and a wake-up of each, are a tenth of a lone writer's time.
  */
 async function openLog(
   thread: LogThread | undefined,
