@@ -38,7 +38,7 @@ export interface AppliedState {
    */
   readonly logStart: LogIndex;
   readonly group: GroupMark;
-  /** Of a database that of its last transaction; of the catalog it counts the changes. */
+  /** A database has the revision of its last transaction; the catalog counts its changes. */
   readonly revision: Revision;
   /** H(revision) of a database (docs/formats/transaction.md); of the catalog over the payloads of what changed it. */
   readonly chainHash: Uint8Array;

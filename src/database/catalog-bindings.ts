@@ -30,7 +30,7 @@ export class CatalogBindings {
     return this.#listed;
   }
 
-  /** Those of one row, by group. */
+  /** The bindings of one row, by group. */
   inBlock(block: number): readonly Binding[] {
     const bindings: Binding[] = [];
     for (let group = block * BLOCK_GROUPS; group < (block + 1) * BLOCK_GROUPS; group += 1) {

@@ -59,7 +59,7 @@ const ENTRY_KIND = {
   KEEP_KEY: 28,
   REMOVE_KEY: 29,
 } as const;
-/** Of what speaks of API keys, or of where MCP is: releases that know level 2 at most do not know it. */
+/** Format of entries with API keys or addresses of MCP, which releases up to level 2 do not know. */
 const LATER_FORMAT = 3;
 /** Format of an API key whose grants limit the number of databases. */
 const BOUNDED_FORMAT = 6;

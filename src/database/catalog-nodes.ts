@@ -44,7 +44,7 @@ const WORD_MAX = 255;
 /** No control characters and no spaces, as the settings ask for. */
 const WORD = new RegExp(`^[^\\p{Cc}\\s]{0,${WORD_MAX}}$`, 'u');
 const HTTP_URL = /^https?:\/\/[\x21-\x7e]{1,512}$/;
-/** Of a text that is wrong. */
+/** Maximum length of a wrong text in a message. */
 const SHOWN_MAX = 80;
 const FIRST_NODE = toNodeId(1);
 
@@ -99,7 +99,7 @@ export type MarkOutcome =
   /** It is in that state already, or does not come to it from the one that it is in, or is no node at all. */
   | { readonly kind: 'unmoved' };
 
-/** Those that the store knows, without opening its catalog. Throws when the row is corrupt. */
+/** Reads the nodes in the store without opening its catalog. Throws when the row is corrupt. */
 export function readNodes(kv: KvReader, key: Uint8Array): readonly RegisteredNode[] {
   const nodes = new CatalogNodes();
   const value = kv.get(key);

@@ -45,7 +45,7 @@ export interface Binding {
   readonly createdAtMs: number;
   /** Who holds a copy. */
   readonly replicas: readonly ReplicaId[];
-  /** Those of them that are to go, when the group is without them (catalog-placements.ts). */
+  /** The replicas to remove once their group works without them (catalog-placements.ts). */
   readonly leaving: readonly ReplicaId[];
   /** The voters that its group began with: what every copy of it begins with, too. */
   readonly founders: readonly ReplicaId[];

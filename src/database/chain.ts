@@ -62,7 +62,8 @@ export class HistoryChain implements HistoryPoint {
   }
 
   #takeControl(record: ControlRecord): string | undefined {
-    if (record.revision !== this.revision) return `it is of revision ${record.revision}, and not of ${this.revision}`;
+    if (record.revision !== this.revision)
+      return `its revision is ${record.revision}, and ${this.revision} would be right`;
     const isKnown = this.#isWhole || this.control !== undefined;
     const expected = isKnown ? controlHash(this.#sha256, this, record) : record.hash;
     if (compareBytes(expected, record.hash) !== 0) return 'its hash does not follow from the records before it';

@@ -32,7 +32,7 @@ export class EventMatcher {
   #source: Uint8Array = NO_BYTES;
   #stream: Uint8Array = NO_BYTES;
 
-  /** Of the event that `skim` has read in `bytes`. */
+  /** Returns whether the event in `bytes`, which `skim` has read, matches. */
   matches({ type, source, stream, subject }: EventPattern, bytes: Uint8Array, skim: EventSkim): boolean {
     if (type !== undefined && !covers(type, bytes, skim.typeStart, skim.typeEnd)) return false;
     if (subject !== undefined && !coversSubject(subject, bytes, skim)) return false;

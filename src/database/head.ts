@@ -51,7 +51,7 @@ export interface HeadFields {
   readonly spilled: boolean;
   /** `TYPE_TIP` or `SUBJECT_TIP` numbers each; empty when spilled and where the kind has none. */
   readonly tips: readonly number[];
-  /** Of the list's newest entries, this many are in the row. */
+  /** Number of the newest entries of the list that are in the row. */
   readonly inlineCount: number;
 }
 

@@ -49,7 +49,7 @@ export class HistoryExport {
     this.#at = point === undefined ? mark.end : endOf(reader, point);
   }
 
-  /** Who belongs to the group as of the mark. */
+  /** The members of the group at the mark. */
   get group(): GroupMark {
     return this.#mark.group;
   }

@@ -66,7 +66,7 @@ export const NO_SUBJECT_HEAD: HeadName = Object.freeze({ kind: HEAD_KIND.SUBJECT
 /** What the key of an effective-time row says. */
 export interface TimeRowKey {
   readonly seconds: number;
-  /** Of those in the row. */
+  /** The first revision in the row. */
   readonly firstRevision: number;
 }
 

@@ -48,9 +48,9 @@ export class LiveHead implements HeadFields {
   changed = false;
   /** The next head of the cache with the same hash. */
   next: LiveHead | undefined = undefined;
-  /** Of a source: the name of its stream. */
+  /** The name of the stream, when the head is that of a source. */
   streamTerm: Uint8Array | undefined = undefined;
-  /** Of a spilled head: the tip rows that were read or changed, by mask and ids. */
+  /** The tip rows that were read or changed, by mask and ids, when the head is spilled. */
   tipRows: Map<string, LiveTip> | undefined = undefined;
 
   /** The inline entries before `last`. */

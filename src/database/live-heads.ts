@@ -42,7 +42,7 @@ export interface LiveHeadsOptions {
   readonly headsKept: number;
 }
 
-/** Of databases without heads, of which a node may have thousands in memory; nothing is ever put into them. */
+/** Shared by all databases without heads, thousands perhaps; nothing is ever added to it. */
 const NO_FRESH = new FreshHeads();
 const NO_HEADS = new Map<number, LiveHead>();
 

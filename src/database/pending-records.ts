@@ -28,12 +28,12 @@ export class PendingRecords {
   readonly #scratch = new ByteWriter();
   readonly #row = new ByteWriter(32);
   #segments: SegmentStart[] = [];
-  /** Of the first byte of the records. */
+  /** Position of the first record in the history. */
   #position = 0;
   #firstRevision = 0;
   /** Positions of the records of consecutive revisions. */
   readonly #starts: number[] = [];
-  /** Of control records. A later row replaces an earlier one with its key. */
+  /** The rows of control records. A later row replaces an earlier one with the same key. */
   readonly #rows: PendingRow[] = [];
 
   /** Bytes of all records so far. */

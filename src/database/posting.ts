@@ -18,7 +18,7 @@ import type { Position } from '#model';
 
 /** Where an event is. */
 export interface EventPlace extends Position {
-  /** Of its length in the history; its canonical bytes follow. */
+  /** Position of its length in the history; its canonical bytes follow. */
   readonly position: number;
 }
 

@@ -1,7 +1,7 @@
 /**
- * The definitions of a database, as its history has them: the ledger is made anew from their records, which rows find
- * by their numbers. The machine that applies entries makes it when it is opened. A reader, beside it and maybe in
- * another isolate, has one that continues from where it was whenever the applied row is further.
+ * The definitions of a database, read from its history: rows give the position of each definition by its number, and
+ * a ledger is built from these records. The machine that applies entries builds its ledger when it is opened. A reader
+ * has its own, perhaps in another isolate, and adds the new records when the applied row counts more of them.
  *
  *   D24  What a reader is told of definitions is what the records up to an applied row say, of the one at the moment of
  *        the question or a later one; a reader of one copy is never told less than before.
@@ -27,7 +27,7 @@ import { type ControlRecord, isControl } from './record.ts';
 export interface Definitions {
   /** The versions that had been defined at the revision and are not deleted, by kind, name and version. */
   list(revision: Revision, kind?: ComponentKind): readonly DefinedVersion[];
-  /** Those of one name, from the first on. */
+  /** The versions with one name, from the first on. */
   versions(title: ComponentTitle, revision: Revision): readonly DefinedVersion[];
   /** The highest that was ever given, maybe to one that is deleted; 0: none. */
   lastVersion(title: ComponentTitle): number;
@@ -35,7 +35,7 @@ export interface Definitions {
 
 /** An entry that changed a definition, perhaps without the bytes of a part. */
 export interface DefinitionChange extends TimedDefinitionEntry {
-  /** Of the database. */
+  /** Revision of the database when the definition changed. */
   readonly revision: Revision;
 }
 
@@ -65,13 +65,13 @@ export class ReadDefinitions {
   #count = 0;
   #goingOn: Promise<void> | undefined;
 
-  /** Of one copy of a database: its rows may grow, and never be those of another copy. */
+  /** `source` is one replica: its rows may grow, but must not become those of another replica. */
   constructor(source: DatabaseSource) {
     this.#reader = new DatabaseReader(source);
   }
 
   /**
-   * What is defined now. Costs a get when nothing was defined since; otherwise the records of what was.
+   * The current definitions. A call costs one get, and a read of each definition that was added since the last call.
    * @throws UnexpectedRow when one of them is missing
    */
   async current(): Promise<Definitions> {

@@ -268,7 +268,7 @@ export class DatabaseReader {
     throw unexpectedRecord(this.source.group, position, typeof frame === 'string' ? frame : `it ends behind ${to}`);
   }
 
-  /** Of a reader that lends: nothing that was read from the history is looked at again (D12). */
+  /** Ends the use of all bytes that a lending reader has read from the history (D12). */
   release(): void {
     this.#history.release();
     this.#head = undefined;

@@ -1,11 +1,13 @@
 /**
- * Makes a database anew from its history up to a durable point: after a crash that left a gap above it.
+ * Rebuilds the rows of a database from its history up to a durable point, after a crash that left a gap above it.
  *
- * What is above the durable point goes first: the history is then shorter than the applied row says, so that a crash in
- * the middle is noticed and the work done again. Then its rows go, the history is walked, and each record writes its
- * rows by the very code that wrote them the first time; the applied row comes last. Log entries above the durable
- * index are then applied as if they were new: deciding them over a state that already holds some of them would give
- * other outcomes (D11).
+ * 1. The history is cut at the durable point. It is then shorter than the applied row says, so a crash during the
+ *    rebuild is noticed at the next start, which begins again.
+ * 2. The rows are deleted.
+ * 3. Each record writes its rows by the code that wrote them the first time, and the applied row is written last.
+ *
+ * Log entries above the durable index are then applied like new ones. A state that already held some of them would
+ * decide them differently (D11).
  */
 import type { KvBatch, KvWriter } from '#kv';
 import type { Applied } from './applied.ts';

@@ -15,7 +15,7 @@ import type { StoredTransaction } from './record.ts';
 export interface LookBackLimits {
   /** Events times alternatives. */
   readonly comparisons: number;
-  /** Of transactions as they are logged. */
+  /** Bytes of the logged transactions. */
   readonly bytes: number;
 }
 

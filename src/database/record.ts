@@ -1,7 +1,8 @@
 /**
- * The records of a history (docs/formats/history.md). A transaction is a record around a proto `LoggedTransaction`,
- * whose body is copied as it came; #model reads that message back. The other kinds are control records: a definition
- * that changed something, and a refusal that is kept. They raise no revision, and no client receives them.
+ * The records of a history (docs/formats/history.md). The record of a transaction contains a proto `LoggedTransaction`.
+ * Its body is the one that the client sent, unchanged; #model parses it. The other kinds are control records: a
+ * definition that changed something, and a refusal that is kept. They have no revision of their own, and clients never
+ * receive them.
  *
  * ```
  * record   := u8 kind, varint length, varint log index, varint term, content
@@ -41,7 +42,7 @@ export type ControlKind = typeof RECORD.DEFINITION | typeof RECORD.REFUSAL;
 /** Every record is longer: it has a hash of 32 bytes, and more than a time or an id behind it. */
 export const RECORD_BYTES_MIN = 40;
 
-/** What a control record has at most before its payload, and of the payload of a part before its bytes. */
+/** Maximum of bytes before the payload of a control record, and in it before the bytes of a component part. */
 const CONTROL_HEAD_BYTES = 128;
 const NO_TRANSACTION = 'it holds no logged transaction';
 const TAG = { REVISION: 0x08, CHAIN_HASH: 0x12, STORED_ID: 0x1a, TOTAL_EVENTS: 0x20, BODY: 0x7a } as const;
@@ -75,7 +76,7 @@ export interface TransactionHead {
   /** Events in the revisions 1 to `revision`. */
   readonly totalEvents: number;
   readonly place: LogPlace;
-  /** Of its `LoggedTransaction` in the history. */
+  /** Position of its `LoggedTransaction` in the history. */
   readonly position: number;
   /** Position behind its record. */
   readonly end: number;
@@ -90,19 +91,19 @@ export interface StoredTransaction extends TransactionHead {
   readonly view: LoggedTransactionView;
 }
 
-/** A definition or a refusal, with the hash that proves all control records up to it, and all transactions before. */
+/** A definition or a refusal. Its hash covers all earlier control records, and the transactions before it. */
 export interface ControlRecord {
   readonly kind: ControlKind;
   readonly place: LogPlace;
-  /** Of the database when it was written. */
+  /** Revision of the database when the record was written. */
   readonly revision: Revision;
   /** Valid like the bytes that it was read from. */
   readonly hash: Uint8Array;
   /** The entry of a definition, or a refusal (refusal-record.ts): a view of what was read. */
   readonly payload: Uint8Array;
-  /** Of the record in the history. */
+  /** Position of the record in the history. */
   readonly position: number;
-  /** Position behind it. */
+  /** Position behind the record. */
   readonly end: number;
 }
 

@@ -24,19 +24,19 @@ export type RefusalCause =
   | { readonly kind: 'too-broad'; readonly constraints: readonly number[] };
 
 export interface KeptRefusal {
-  /** Of the entry that was refused. */
+  /** Place of the refused entry in the log. */
   readonly place: LogPlace;
   readonly transactionId: Uint8Array;
   /** The leader's stamp. */
   readonly recordedTimeMs: number;
-  /** That of the database when it was refused. */
+  /** Revision of the database when the transaction was refused. */
   readonly revision: number;
   readonly cause: RefusalCause;
-  /** Of the constraints that refused it; the cause names the first of them. */
+  /** Number of constraints that refused it; the cause names the first of them. */
   readonly count: number;
 }
 
-/** What a payload is made of: the constraints of the entry, which violations count in, tell the numbers. */
+/** A refusal to encode. Its cause names constraints by their index in `constraints`, those of the entry. */
 export interface RefusalToKeep extends Omit<KeptRefusal, 'count' | 'place' | 'revision'> {
   readonly constraints: readonly Constraint[];
 }

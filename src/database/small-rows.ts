@@ -6,9 +6,9 @@ import type { ByteReader, ByteWriter } from '#base';
 import { closeRow, openRow, sealRow } from './corruption.ts';
 import type { EventPlace } from './posting.ts';
 
-/** Of tips. */
+/** Format of tip rows. */
 const FORMAT = 1;
-/** Of rows that say where something is. */
+/** Format of rows that contain a position. */
 const FORMAT_OF_PLACES = 2;
 
 /** `varint revision`. */
@@ -22,7 +22,7 @@ export function readTransactionRow(key: Uint8Array, value: Uint8Array): number {
   return readNumber(key, openRow(key, value, FORMAT_OF_PLACES));
 }
 
-/** Of a revision's record in the history: `varint position`. */
+/** Writes the row with the position of a revision's record in the history: `varint position`. */
 export function writePositionRow(into: ByteWriter, position: number): void {
   into.u8(FORMAT_OF_PLACES);
   into.varint(position);

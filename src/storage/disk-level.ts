@@ -60,7 +60,7 @@ export function defaultThresholds(
   return { softBytes, hardBytes };
 }
 
-/** Of the log there are always the segment that is written and two that are kept ready. */
+/** The log always has the segment that is written, and two that are kept ready. */
 const LOG_SEGMENTS_MIN = 3;
 
 /** The smallest disk on which users can write, with nothing on it but an empty log. */

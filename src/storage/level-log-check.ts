@@ -35,7 +35,7 @@ const LOG_NAME = /^\d+\.log$/;
 /** A log that LevelDB may read. It is deleted when its rows are in tables, which is done when LevelDB opens. */
 export interface LevelLog {
   readonly path: string;
-  /** Of its whole records, in a row. */
+  /** Bytes of its whole records up to the first that is not whole. */
   readonly bytes: number;
   /** Whether something that is no record stands behind them: a power loss leaves it, and a cut. */
   readonly isTorn: boolean;

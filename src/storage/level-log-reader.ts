@@ -26,7 +26,7 @@ export class LevelLogReader {
   readonly path: string;
   /** Where the next record begins: everything in front of it is verified. */
   #offset = 0;
-  /** Of a record that crosses blocks: what there is of it. */
+  /** The parts read so far of a record that crosses blocks. */
   #parts: Uint8Array[] = [];
 
   constructor(path: string) {

@@ -60,7 +60,7 @@ export interface LevelStore extends KvStore {
   checkpointFiles(): Promise<void>;
   /** Reads all that was synced of every history. @throws HistoryFault for the first damaged bytes. */
   verifyHistories(): Promise<void>;
-  /** Of the one LevelDB behind all handles of the directory. Levels without anything are left out. */
+  /** The levels of LevelDB that have tables; all handles of the directory share them. */
   levels(): readonly LevelStats[];
 }
 
@@ -354,7 +354,7 @@ class RowsLeft {
 interface LevelRangePlace {
   readonly directory: string;
   readonly end: Uint8Array;
-  /** Of all ranges of the store. */
+  /** Rows left for all ranges of the store. */
   readonly left: RowsLeft;
 }
 

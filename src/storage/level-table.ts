@@ -25,7 +25,7 @@ import { unsnappy } from './snappy.ts';
 
 export interface BlockHandle {
   readonly offset: number;
-  /** Of the contents, without type and checksum. */
+  /** Bytes of the contents, without type and checksum. */
   readonly length: number;
 }
 

@@ -17,7 +17,7 @@ import { checkFiles, type LiveTable, ManifestReader, tableName } from './level-m
 import { LevelTable } from './level-table.ts';
 import { heldTables, openHeld } from './unseen-tables.ts';
 
-/** Of tables, at a start, unless more has to be: about 0.2 s of processor. */
+/** Bytes of tables that a start verifies unless it must verify more: about 0.2 s of processor. */
 export const ROW_BYTES_DEFAULT: number = 128 * 2 ** 20;
 /** Where the compactions of rows begin that were written last. */
 const FIRST_LEVEL_MAX = 1;
@@ -26,7 +26,7 @@ const FIRST_LEVEL_MAX = 1;
 export interface StoreLook {
   /** All of each was verified. */
   readonly seen: readonly number[];
-  /** Of these, only what leads to rows. */
+  /** Tables of which only the blocks that lead to rows were verified. */
   readonly unseen: readonly number[];
   /** What tables do not have yet. */
   readonly logs: readonly LevelLog[];
@@ -67,7 +67,7 @@ export async function verifyTables(directory: string, numbers: readonly number[]
   }
 }
 
-/** Those that a compaction took before the last process came to them. */
+/** Verifies tables that a compaction replaced before the last process had verified them. */
 async function verifyMergedTables(
   directory: string,
   tables: readonly LiveTable[],

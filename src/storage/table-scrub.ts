@@ -20,7 +20,7 @@ import { heldTables, openHeld, releaseTable } from './unseen-tables.ts';
  */
 export type Look = 'late' | 'first' | 'again';
 
-/** Of LevelDB, from 0 on. */
+/** Number of levels of LevelDB. */
 const LEVELS = 7;
 
 export interface ScrubStep {

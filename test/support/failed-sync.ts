@@ -13,7 +13,7 @@ export interface FailedSync {
   readonly error: string;
   /** Number of the first failing call of each thread; all later ones fail too. */
   readonly when: number;
-  /** By default the node has no peer port, so that its core writes the log. */
+  /** Further settings. Without a peer port among them, the core writes the log. */
   readonly settings?: readonly string[];
 }
 

@@ -31,7 +31,7 @@ export class ReadTimes {
     this.#clock = clock;
   }
 
-  /** Whether the next read probably waits for the disk. */
+  /** True when the next read probably waits for the disk. */
   get isCold(): boolean {
     return this.#nextAtMs !== undefined && this.#clock.nowMs() < this.#nextAtMs;
   }

@@ -22,7 +22,7 @@ import type { SyncedTail } from './synced-tail.ts';
 
 export interface SegmentPlace {
   readonly disk: SegmentDisk;
-  /** Of the history, in that of all histories. */
+  /** Directory of the history, within that of all histories. */
   readonly directory: string;
 }
 

@@ -50,7 +50,7 @@ export class SegmentFile {
     this.#times = new ReadTimes(options.clock);
   }
 
-  /** Whether a read on the thread probably waits for the disk. */
+  /** True when a read on the thread probably waits for the disk. */
   get isCold(): boolean {
     return this.#times.isCold;
   }

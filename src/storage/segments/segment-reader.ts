@@ -203,7 +203,7 @@ function lastAtOrBefore(files: readonly SegmentFile[], position: number): number
   return low === 0 ? files.length : low - 1;
 }
 
-/** Whether it is a read of an event, whose blocks are shared: an event may begin in one block and end in the next. */
+/** Returns whether a read is small: one or two blocks, because an event may cross a border. Such blocks are shared. */
 function isSmall(parts: readonly Part[]): parts is readonly [Part] {
   return parts.length === 1 && (parts[0]?.blocks ?? 0) <= 2;
 }

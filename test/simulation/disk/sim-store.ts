@@ -398,7 +398,7 @@ function mendedWrite(write: Write, key: Uint8Array, right: (value: Uint8Array) =
   return { ...write, operations };
 }
 
-/** Whether a record begins a segment follows from its position, so it is the same on all replicas. */
+/** Begins segments at records that are chosen by their position, so all replicas choose the same ones. */
 function withShortSegments({ position, bytes, segments }: HistoryAppend): HistoryAppend {
   const more: SegmentStart[] = [];
   for (let at = 0; at < bytes.length; at += recordLength(bytes, at) ?? bytes.length) {
