@@ -113,9 +113,11 @@ function ailmentOf({ name, pod, node }: Member, world: World): string | undefine
   return undefined;
 }
 
-/** The state that keeps a container from running, such as CrashLoopBackOff. */
+/** The reason for which a pod is not scheduled or its container waits, such as Unschedulable or CrashLoopBackOff. */
 export function causeOf({ status }: Pod): string {
-  const [reason] = status?.containerStatuses?.flatMap(({ state }) => state?.waiting?.reason ?? []) ?? [];
+  const unscheduled = status?.conditions?.find((each) => each.type === 'PodScheduled' && each.status === 'False');
+  const waiting = status?.containerStatuses?.flatMap(({ state }) => state?.waiting?.reason ?? []) ?? [];
+  const reason = unscheduled?.reason ?? waiting[0];
   return reason === undefined ? '' : `: ${reason}`;
 }
 

@@ -2,7 +2,7 @@
 import type { Random } from '../../../model/generate/random.ts';
 import type { Reach } from './cairn.ts';
 import { gibOf } from './items.ts';
-import { LEVELS, NAME } from './kube.ts';
+import { LEVELS, NAME, SELECTED_NODE } from './kube.ts';
 import type { Edit, Run } from './run.ts';
 
 const VERSIONS = Object.keys(LEVELS);
@@ -110,7 +110,7 @@ export function loseCatalog(run: Run): boolean {
 /** True when a majority of the voters is lost with their volumes. */
 function isCatalogLost({ kube, cairn }: Run): boolean {
   const claims = kube.list('persistentvolumeclaims').filter(({ metadata: { annotations } }) => {
-    return kube.get('nodes', annotations['volume.kubernetes.io/selected-node'] ?? '') !== undefined;
+    return kube.get('nodes', annotations[SELECTED_NODE] ?? '') !== undefined;
   });
   const kept = new Set(claims.map(({ metadata }) => kube.volumes.get(metadata.uid)?.node));
   return !cairn.hasMajority(cairn.voters, (id) => kept.has(id));
@@ -135,10 +135,22 @@ export function recover(run: Run): string | undefined {
   const survivor = [...(isCatalogLost(run) ? cairn.voters : (lost?.replicas ?? []))]
     .map((id) => cairn.processOf(id))
     .find((process) => process !== undefined);
-  if (survivor === undefined || cluster === undefined) return undefined;
+  if (cluster === undefined) return undefined;
+  if (survivor === undefined) return giveUpVolume(run);
   return run.edit({
     recovery: { id: `after ${run.runtime.nowMs()}`, survivor: survivor.pod, acknowledgeDataLoss: true },
   });
+}
+
+/** The user deletes the claim of a pod whose volume is on a Kubernetes node that another pod of the cluster has taken. */
+function giveUpVolume({ kube }: Run): string | undefined {
+  const taken = new Set(kube.list('pods').map(({ spec }) => spec.nodeName));
+  const claim = kube.list('persistentvolumeclaims').find(({ metadata: { name, annotations } }) => {
+    const pod = kube.get('pods', name.replace('data-', ''));
+    return pod !== undefined && pod.spec.nodeName === undefined && taken.has(annotations[SELECTED_NODE] ?? '');
+  });
+  if (claim !== undefined) kube.remove('persistentvolumeclaims', claim.metadata.name);
+  return claim?.metadata.name;
 }
 
 /** True when all nodes are in service, so that one may be lost. */

@@ -14,7 +14,7 @@ export const NAMESPACE = 'events';
 export const NAME = 'shop';
 export const RECOVERY: string = `${NAME}-recovery`;
 
-const SELECTED_NODE = 'volume.kubernetes.io/selected-node';
+export const SELECTED_NODE = 'volume.kubernetes.io/selected-node';
 const NODE_LOST_MS = 40_000;
 const ORPHAN_FINALIZER = 'orphan';
 
@@ -372,7 +372,8 @@ export class KubeModel implements Transport {
     const known = conditions.find((each) => each.type === type);
     if (known?.status === state) return;
     const others = conditions.filter((each) => each.type !== type);
-    const changed = { type, status: state, lastTransitionTime: this.#now(), reason: '', message: '' };
+    const reason = type === 'PodScheduled' && state === 'False' ? 'Unschedulable' : '';
+    const changed = { type, status: state, lastTransitionTime: this.#now(), reason, message: '' };
     item.status = { ...item.status, conditions: [...others, changed] };
     this.put(collection, item);
   }

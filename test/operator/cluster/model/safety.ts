@@ -2,7 +2,7 @@
 // the observations of the operator.
 import type { CairnModel } from './cairn.ts';
 import { gibOf, type Item, isOwnedBy, isTerminating, isWithin, ordinalOf, type Sent } from './items.ts';
-import { type KubeModel, LEVELS, NAME } from './kube.ts';
+import { type KubeModel, LEVELS, NAME, SELECTED_NODE } from './kube.ts';
 
 /** Timestamps of Kubernetes have no fraction of a second. */
 const CLOCK_STEP_MS = 1_000;
@@ -140,7 +140,7 @@ export class Safety {
     const name = metadata.name.replace('data-', '');
     const id = this.#kube.volumes.get(metadata.uid)?.node;
     if (id === undefined || !this.#cairn.isMember(id)) return;
-    const kubeNode = this.#kube.get('nodes', metadata.annotations['volume.kubernetes.io/selected-node'] ?? '');
+    const kubeNode = this.#kube.get('nodes', metadata.annotations[SELECTED_NODE] ?? '');
     const isNodeReady = kubeNode?.status.conditions?.some(({ status }) => status === 'True');
     if (this.#cairn.processes.has(name) || isNodeReady === true) this.#note('KC4', `the claim of ${name} is deleted`);
     const { policy = '', afterSeconds = 0 } = this.#cluster?.spec.repair ?? {};
