@@ -15,7 +15,7 @@ import type { Address, NodeId } from '#base';
 import { isSame, sayableAt } from '#database';
 import type { NodeRegistration } from '../outcome.ts';
 import { nodeRemoved } from '../refusals.ts';
-import { type AskToJoin, askThrough, type JoinReply, type JoinRequest } from './join.ts';
+import { type AskToJoin, askThrough, type JoinReply, type JoinRequest, joinRefused } from './join.ts';
 
 export interface AnnouncerPorts {
   readonly clusterId: string;
@@ -68,7 +68,7 @@ export class Announcer {
     while (this.#wanted !== undefined && !this.#isClosed) {
       const said: NodeRegistration = this.#wanted;
       const reply = await this.#say(said);
-      if (reply.kind === 'refused') throw new Error(`The cluster does not know this node: ${reply.reason}`);
+      if (reply.kind === 'refused') throw joinRefused(`The cluster does not accept this node: ${reply.reason}`);
       if (this.#isRemoval(reply)) await this.#end();
       if (reply.kind === 'joined' && !this.#isContradicted(said)) {
         this.#said = said;

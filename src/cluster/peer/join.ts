@@ -128,7 +128,8 @@ export async function joinCluster(
       for (const address of addresses) {
         const reply = await askThrough(ports.ask, address, request);
         if (reply.kind === 'joined') return reply;
-        if (reply.kind === 'refused') throw refusedBy(seed, reply.reason);
+        const by = `The node at ${formatAddress(seed)}`;
+        if (reply.kind === 'refused') throw joinRefused(`${by} does not let this one join: ${reply.reason}`);
         if (reply.kind === 'removed') throw nodeRemoved(reply.node);
         said.set(formatAddress(seed), reply.reason);
       }
@@ -156,8 +157,8 @@ export async function askThrough(
   return { kind: 'later', reason: 'the nodes name each other as leader of the catalog' };
 }
 
-function refusedBy(seed: Address, reason: string): DatabaseError {
-  const message = `The node at ${formatAddress(seed)} does not let this one join: ${reason}`;
+/** A refusal that repetition does not change. */
+export function joinRefused(message: string): DatabaseError {
   return new DatabaseError('invalid_argument', message, { details: { reason: 'JoinRefused' } });
 }
 

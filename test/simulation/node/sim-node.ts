@@ -365,10 +365,9 @@ export class SimNode {
   }
 }
 
-/** True when the process has ended because its release does not support a level. */
+/** True when the process may have ended because its release does not support a level, also by the word of others. */
 function isOfLevel(failure: unknown): boolean {
-  const reason = reasonOf(failure);
-  return reason === 'LevelNotKnown' || reason === 'UnknownFeatureLevel';
+  return ['LevelNotKnown', 'UnknownFeatureLevel', 'JoinRefused'].includes(reasonOf(failure) ?? '');
 }
 
 export function describe(failure: unknown): string {

@@ -127,6 +127,12 @@ describe('a node that announces its address', () => {
     expect(script.asked).toEqual(['seed:7', 'seed:1', 'seed:2', 'seed:1', 'seed:2']);
   });
 
+  it('fails when the cluster refuses it', async () => {
+    const failure = { message: 'The cluster does not accept this node: old', details: { reason: 'JoinRefused' } };
+    const refused = announcer(new Script({}), [{ kind: 'refused', reason: 'old' }]).announce(REQUEST.registration);
+    await expect(refused).rejects.toMatchObject(failure);
+  });
+
   it('announces it again when the catalog has another address, from a late request of an earlier process', async () => {
     const script = new Script({});
     const former = { ...REQUEST.registration, grpc: 'former:1' };
