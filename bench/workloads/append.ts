@@ -5,11 +5,12 @@
 import { type Arena, contenderOf } from '../arena.ts';
 import { appendRequests, type CairnNode, createDatabase, TRANSACT } from '../peers/cairn.ts';
 import { ETCD_TXN, etcdConditionalPuts } from '../peers/etcd.ts';
-import { appendScript, measuredPgbench } from '../peers/postgres.ts';
+import { appendScript, measuredPgbench, type Postgres } from '../peers/postgres.ts';
 import { UMADB_APPEND, umadbAppends } from '../peers/umadb.ts';
 import { grpcJsLoop } from '../support/grpc-js-loop.ts';
 import { h2load } from '../support/h2load.ts';
 import { closedTurns, measuredRun } from '../support/measured.ts';
+import type { RequestTemplate } from '../support/request-template.ts';
 import type { Contender, Turns, Workload } from '../support/sample.ts';
 
 /** The grpc-js client creates its own headers. */
@@ -29,27 +30,48 @@ interface Target {
   readonly address: { readonly host: string; readonly port: number };
 }
 
-export function appendWorkload(arena: Arena, load: AppendLoad): Workload {
-  const { clients, events, eventBytes } = load;
-  const turns = ({ pid, address }: Target, path: string, template: { next(): Buffer }): Turns =>
-    closedTurns({ pids: [pid], eventsPerCall: events }, { address, path, clients, request: () => template.next() });
-  const scripts = [{ text: appendScript(events, eventBytes) }];
-  const contenders = [
-    contenderOf(arena.node, (node) => nodeAppend(arena, node, { ...load, conditional: true })),
+/** How a workload measures the conditional transactions of a peer. */
+interface Measuring {
+  readonly turns: (target: Target, path: string, template: RequestTemplate) => Turns;
+  readonly postgres: (server: Postgres) => Turns;
+}
+
+/** Every peer with conditional transactions of as many events each, on the node in a new database of this name. */
+export function conditionalContenders(
+  arena: Arena,
+  { name, events, eventBytes }: Pick<AppendLoad, 'name' | 'events' | 'eventBytes'>,
+  { turns, postgres }: Measuring,
+): readonly Contender[] {
+  const shape = { events, eventBytes, conditional: true };
+  return [
+    contenderOf(arena.node, async (node) => {
+      await createDatabase(node, name);
+      return turns(node, TRANSACT, appendRequests({ ...shape, database: name }, arena.numbers()));
+    }),
     ...arena.etcds.map((peer) =>
       contenderOf(peer, (etcd) => turns(etcd, ETCD_TXN, etcdConditionalPuts(events, eventBytes, arena.numbers()))),
     ),
     ...arena.umadbs.map((peer) =>
-      contenderOf(peer, (umadb) =>
-        turns(umadb, UMADB_APPEND, umadbAppends({ events, eventBytes, conditional: true }, arena.numbers())),
-      ),
+      contenderOf(peer, (umadb) => turns(umadb, UMADB_APPEND, umadbAppends(shape, arena.numbers()))),
     ),
-    ...arena.postgreses.map((peer) =>
-      contenderOf(peer, (postgres) => ({
-        run: (seconds) => measuredPgbench(postgres, { scripts, clients, seconds, eventsPerCall: events }),
-      })),
-    ),
+    ...arena.postgreses.map((peer) => contenderOf(peer, postgres)),
   ];
+}
+
+export function appendWorkload(arena: Arena, load: AppendLoad): Workload {
+  const { clients, events, eventBytes } = load;
+  const scripts = [{ text: appendScript(events, eventBytes) }];
+  const contenders = conditionalContenders(
+    arena,
+    { ...load, name: `${load.name}-conditional` },
+    {
+      turns: ({ pid, address }, path, template) =>
+        closedTurns({ pids: [pid], eventsPerCall: events }, { address, path, clients, request: () => template.next() }),
+      postgres: (server) => ({
+        run: (seconds) => measuredPgbench(server, { scripts, clients, seconds, eventsPerCall: events }),
+      }),
+    },
+  );
   return { ...load, unit: 'events', contenders };
 }
 

@@ -3,17 +3,15 @@
  * that the contender reached right before in a closed loop of 64 callers. Latencies count from the time when a call was
  * due.
  */
-import { type Arena, contenderOf } from '../arena.ts';
-import { appendRequests, createDatabase, TRANSACT } from '../peers/cairn.ts';
-import { ETCD_TXN, etcdConditionalPuts } from '../peers/etcd.ts';
+import type { Arena } from '../arena.ts';
 import { appendScript, measuredPgbench, type Postgres } from '../peers/postgres.ts';
-import { UMADB_APPEND, umadbAppends } from '../peers/umadb.ts';
 import { grpcHeaders } from '../support/http2-connection.ts';
 import { Latencies } from '../support/latencies.ts';
 import { measured, measuredRun } from '../support/measured.ts';
 import { openLoop } from '../support/open-loop.ts';
 import type { RequestTemplate } from '../support/request-template.ts';
 import type { Sample, Turns, Workload } from '../support/sample.ts';
+import { conditionalContenders } from './append.ts';
 
 const NAME = 'latency-20';
 const SHARE = 0.2;
@@ -23,26 +21,14 @@ const EVENT_BYTES = 256;
 const SATURATED_SECONDS_MIN = 1;
 
 export function latencyWorkload(arena: Arena): Workload {
-  const shape = { events: 1, eventBytes: EVENT_BYTES, conditional: true };
+  const shape = { name: NAME, events: 1, eventBytes: EVENT_BYTES };
   return {
     name: NAME,
     what: 'Conditional transactions of one event in an open loop, each contender at a fifth of its own saturated rate.',
     unit: 'events',
     clients: CLIENTS,
     eventBytes: EVENT_BYTES,
-    contenders: [
-      contenderOf(arena.node, async (node) => {
-        await createDatabase(node, NAME);
-        return atShare(node, TRANSACT, appendRequests({ ...shape, database: NAME }, arena.numbers()));
-      }),
-      ...arena.etcds.map((peer) =>
-        contenderOf(peer, (etcd) => atShare(etcd, ETCD_TXN, etcdConditionalPuts(1, EVENT_BYTES, arena.numbers()))),
-      ),
-      ...arena.umadbs.map((peer) =>
-        contenderOf(peer, (umadb) => atShare(umadb, UMADB_APPEND, umadbAppends(shape, arena.numbers()))),
-      ),
-      ...arena.postgreses.map((peer) => contenderOf(peer, postgresAtShare)),
-    ],
+    contenders: conditionalContenders(arena, shape, { turns: atShare, postgres: postgresAtShare }),
   };
 }
 

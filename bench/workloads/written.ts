@@ -2,14 +2,12 @@
  * Bytes that the servers send to the disk for an event: by all files together, including what they write in the
  * background after the load. A turn is a fixed number of transactions of 100 events.
  */
-import { type Arena, contenderOf } from '../arena.ts';
-import { appendRequests, createDatabase, TRANSACT } from '../peers/cairn.ts';
-import { ETCD_TXN, type Etcd, etcdConditionalPuts } from '../peers/etcd.ts';
+import type { Arena } from '../arena.ts';
 import { appendScript, measuredPgbench, type Postgres, psql } from '../peers/postgres.ts';
-import { UMADB_APPEND, umadbAppends } from '../peers/umadb.ts';
 import { fill } from '../support/measured.ts';
 import { writtenBytes } from '../support/process-cpu.ts';
 import type { Sample, Turns, Workload } from '../support/sample.ts';
+import { conditionalContenders } from './append.ts';
 import { settled } from './scale.ts';
 
 const NAME = 'written';
@@ -21,30 +19,21 @@ const SHARE = 0.2;
 
 export function writtenWorkload(arena: Arena, loaded: number): Workload {
   const transactions = Math.max(CLIENTS, (loaded * SHARE) / EVENTS);
-  const shape = { events: EVENTS, eventBytes: EVENT_BYTES, conditional: true };
-  const calls = ({ pid, address }: Etcd, path: string, template: { next(): Buffer }): Turns =>
-    counting(pid, () =>
-      fill({ pids: [pid], eventsPerCall: EVENTS }, { address, path, request: () => template.next() }, transactions),
-    );
+  const shape = { name: NAME, events: EVENTS, eventBytes: EVENT_BYTES };
+  const contenders = conditionalContenders(arena, shape, {
+    turns: ({ pid, address }, path, template) =>
+      counting(pid, () =>
+        fill({ pids: [pid], eventsPerCall: EVENTS }, { address, path, request: () => template.next() }, transactions),
+      ),
+    postgres: (server) => postgres(server, transactions),
+  });
   return {
     name: NAME,
     what: `${transactions} transactions of ${EVENTS} events, and the bytes that were written for each event when the server is at rest again.`,
     unit: 'events',
     clients: CLIENTS,
     eventBytes: EVENT_BYTES,
-    contenders: [
-      contenderOf(arena.node, async (node) => {
-        await createDatabase(node, NAME);
-        return calls(node, TRANSACT, appendRequests({ ...shape, database: NAME }, arena.numbers()));
-      }),
-      ...arena.etcds.map((peer) =>
-        contenderOf(peer, (etcd) => calls(etcd, ETCD_TXN, etcdConditionalPuts(EVENTS, EVENT_BYTES, arena.numbers()))),
-      ),
-      ...arena.umadbs.map((peer) =>
-        contenderOf(peer, (umadb) => calls(umadb, UMADB_APPEND, umadbAppends(shape, arena.numbers()))),
-      ),
-      ...arena.postgreses.map((peer) => contenderOf(peer, (server) => postgres(server, transactions))),
-    ],
+    contenders,
   };
 }
 
