@@ -127,3 +127,4 @@ export { Slots } from './slots.ts';
 export { decodeUtf8, encodeUtf8 } from './utf8.ts';
 export { codePointAt, indexOfIllFormed, sequenceLength, utf8Length } from './utf8-scan.ts';
 export { formatUuid, parseUuid, uuidBytes, uuidv7, uuidv7Bytes } from './uuid.ts';
+export { caught, ignoring, inParallel, whenDone } from './waiting.ts';

@@ -70,7 +70,7 @@ export class FoldSnapshots {
     { readAt, last, state }: KeptState & { readonly readAt: number },
   ): Promise<string | undefined> {
     const { position, effective } = last;
-    const chain = chainAt(read, Math.max(readAt, position.revision));
+    const chain = await chainAt(read, Math.max(readAt, position.revision));
     const place = [readAt, position.revision, position.index, effective.seconds, effective.nanos, chain];
     const name = `${fold}_${place.join('_')}`;
     await this.#folder.put(name, state);
@@ -111,7 +111,7 @@ async function holds(read: ViewRead, { readAt, last, chain }: NamedPlace): Promi
   const { source, order, at, cut } = read;
   const known = Math.max(readAt, last.position.revision);
   const applied = new DatabaseReader(source).applied();
-  if (applied === undefined || known > applied.revision || chainAt(read, known) !== chain) return false;
+  if (applied === undefined || known > applied.revision || (await chainAt(read, known)) !== chain) return false;
   if (order === 'revision') return last.position.revision <= at;
   if (readAt > at || cut === undefined || compareInstants(last.effective, cut) > 0) return false;
   return readAt === at || !(await hasEarlier(read, { readAt, before: last.effective }));
@@ -144,6 +144,6 @@ function justBefore({ seconds, nanos }: Instant): Instant | undefined {
 
 const CHAIN_DIGITS = 32;
 
-function chainAt({ source }: ViewRead, revision: number): string {
-  return toHex(databaseAtRevision(source, revision).chainHash).slice(0, CHAIN_DIGITS);
+async function chainAt({ source }: ViewRead, revision: number): Promise<string> {
+  return toHex((await databaseAtRevision(source, revision)).chainHash).slice(0, CHAIN_DIGITS);
 }

@@ -30,10 +30,11 @@ const CONTENT_TYPE = 'content-type';
 const UNKNOWN_TYPE = 'application/octet-stream';
 
 /** The arguments of `decide`. */
-export function decideValues(
+export async function decideValues(
   { title, command, receivedAtMs, lastSeen, database: { source } }: DecisionAsk,
   database: Value,
-): ValueList {
+): Promise<ValueList> {
+  const seen = lastSeen === undefined ? undefined : await databaseAtRevision(source, lastSeen);
   const contentType = command.headers.find(([name]) => name === CONTENT_TYPE)?.[1] ?? UNKNOWN_TYPE;
   return [
     database,
@@ -41,7 +42,7 @@ export function decideValues(
     {
       'state-change-name': title?.name,
       'state-change-version': title?.version,
-      'last-seen-revision': lastSeen === undefined ? undefined : databaseAtRevision(source, lastSeen).totalEvents,
+      'last-seen-revision': seen?.totalEvents,
       'command-received-at': datetimeValue(instantFromMs(receivedAtMs)),
       'command-headers': command.headers,
     },

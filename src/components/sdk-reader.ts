@@ -15,7 +15,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { compareInstants, INSTANT_SECONDS_MAX, type Instant, instantFromMs, isInstant } from '#base';
 import type { EventQuery, Position, Selector } from '#model';
-import { databaseAtRevision, EventOrdinals, queryEvents, type StoredEvent } from '#query';
+import { type DatabaseFacts, databaseAtRevision, EventOrdinals, queryEvents, type StoredEvent } from '#query';
 import { Handle, type HostCall, isList, isRecord, type Value } from '#wasm';
 import { boundSelector, type DecisionReads, Ended } from './decision-reads.ts';
 import { sdkSelector } from './sdk-selector.ts';
@@ -64,9 +64,9 @@ export class SdkReader {
       case 'name':
         return this.#reads.options.ask.database.name;
       case 'revision':
-        return this.#facts().totalEvents;
+        return this.#facts(({ totalEvents }) => totalEvents);
       case 'revision-timestamp':
-        return datetimeValue(instantFromMs(this.#facts().timestampMs));
+        return this.#facts(({ timestampMs }) => datetimeValue(instantFromMs(timestampMs)));
       case 'effective-timestamp':
         return cut === undefined ? undefined : datetimeValue(cut);
       case 'at-effective-timestamp':
@@ -80,10 +80,10 @@ export class SdkReader {
     }
   }
 
-  #facts(): ReturnType<typeof databaseAtRevision> {
+  #facts(valueOf: (facts: DatabaseFacts) => Value): Promise<Value> {
     const { ask, at } = this.#reads.options;
     this.#reads.record.sawDatabase();
-    return databaseAtRevision(ask.database.source, at);
+    return databaseAtRevision(ask.database.source, at).then(valueOf);
   }
 
   async #view(
@@ -99,13 +99,13 @@ export class SdkReader {
     if (typeof selector === 'string') throw new Ended(selector);
     const { bytes, last } = await this.#reads.rendered({ found, selector, parameters, cut });
     this.#take(bytes.length);
-    return last === undefined ? undefined : viewValue(found.title, bytes, this.#modified(last));
+    return last === undefined ? undefined : viewValue(found.title, bytes, await this.#modified(last));
   }
 
   /** A view is unchanged since its last event, so its own events determine the reported revision. */
-  #modified(last: Position): { readonly ordinal: number; readonly recordedTimeMs: number } {
+  async #modified(last: Position): Promise<{ readonly ordinal: number; readonly recordedTimeMs: number }> {
     const { source } = this.#reads.options.ask.database;
-    const { timestampMs } = databaseAtRevision(source, last.revision);
+    const { timestampMs } = await databaseAtRevision(source, last.revision);
     return { ordinal: this.#ordinals.of(last), recordedTimeMs: timestampMs };
   }
 
@@ -138,8 +138,8 @@ export class SdkReader {
     let [revision, skipped] = [1, 0];
     if (start > 1 && at > 0) {
       revision = await this.#ordinals.revisionOf(start, at);
-      const before = this.#ordinals.before(revision);
-      skipped = Math.min(start - 1, databaseAtRevision(ask.database.source, revision).totalEvents) - before;
+      const { totalEvents } = await databaseAtRevision(ask.database.source, revision);
+      skipped = Math.min(start - 1, totalEvents) - this.#ordinals.before(revision);
     }
     const query = { selector, revisions: { start: revision, end: at }, direction, limit: most + skipped };
     return times === undefined ? query : { ...query, effectiveTime: times };

@@ -188,7 +188,7 @@ export class StateChanges {
     }
   }
 
-  #call(ask: DecisionAsk, reads: DecisionReads): Promise<JobOutcome> {
+  async #call(ask: DecisionAsk, reads: DecisionReads): Promise<JobOutcome> {
     const { artifact, command, receivedAtMs, seed, signal } = ask;
     const isSdk = isOfSdk(ask);
     const reader = isSdk ? new SdkReader(reads) : new StateReader(reads);
@@ -198,7 +198,7 @@ export class StateChanges {
       ...this.#settings.guest,
       wasi: { timeNs: BigInt(receivedAtMs) * NANOS_PER_MS, seed },
       bound: 'main',
-      values: isSdk ? decideValues(ask, sdkDatabase()) : [commandValue(command)],
+      values: isSdk ? await decideValues(ask, sdkDatabase()) : [commandValue(command)],
       host: (call) => reads.answering(() => reader.answer(call)),
     });
   }

@@ -39,11 +39,11 @@ export class StateReader {
     throw new Ended(`The component calls ${interfaceName}#${functionName} in a way that cairn.wit does not have`);
   }
 
-  #database(): Value {
+  async #database(): Promise<Value> {
     const { ask, at } = this.#reads.options;
     const { name, databaseId, source } = ask.database;
-    const { timestampMs } = databaseAtRevision(source, at);
     this.#reads.record.sawDatabase();
+    const { timestampMs } = await databaseAtRevision(source, at);
     return { name, id: databaseId, revision: BigInt(at), 'revision-time': formatInstant(instantFromMs(timestampMs)) };
   }
 

@@ -76,20 +76,8 @@ export class DatabaseWriter {
   readonly #place = new PostingPlace();
   readonly #filter: KeyFilter;
   readonly #hash = new KeyHash();
-  /** As it was opened; what grows is in the fields below, so that an entry copies nothing. */
-  readonly #opened: Applied;
-  #index: LogIndex;
-  #term: Term;
-  #logStart: LogIndex;
-  #group: GroupMark;
-  #revision: Revision;
-  #chainHash: Uint8Array;
-  #recordedTimeMs: number;
-  #totalEvents: number;
-  #end: number;
-  #segmentStart: number;
-  #definitions: number;
-  #control: ControlMark | undefined;
+  /** Changed in place, so that an entry copies nothing. What the heads know is in them. */
+  readonly #state: { -readonly [Name in keyof Applied]: Applied[Name] };
   #current: Pending = NOTHING;
   #inFlight: Pending = NOTHING;
   #isInFlight = false;
@@ -101,51 +89,24 @@ export class DatabaseWriter {
     this.#ids = new IdGiver(reader, filter, hash);
     this.#events = new TransactionSkim(this.heads);
     this.#segmentBytes = segmentBytes ?? SEGMENT_BYTES;
-    this.#opened = applied;
-    this.#index = applied.index;
-    this.#term = applied.term;
-    this.#logStart = applied.logStart;
-    this.#group = applied.group;
-    this.#revision = applied.revision;
-    this.#chainHash = applied.chainHash;
-    this.#recordedTimeMs = applied.recordedTimeMs;
-    this.#totalEvents = applied.totalEvents;
-    this.#end = applied.end;
-    this.#segmentStart = applied.segmentStart;
-    this.#definitions = applied.definitions;
-    this.#control = applied.control;
+    this.#state = { ...applied };
   }
 
   /** How far the state is, what is not flushed yet included. */
   get applied(): Applied {
-    return {
-      ...this.#opened,
-      ...this.heads.nextIds,
-      index: this.#index,
-      term: this.#term,
-      logStart: this.#logStart,
-      group: this.#group,
-      revision: this.#revision,
-      chainHash: this.#chainHash,
-      recordedTimeMs: this.#recordedTimeMs,
-      totalEvents: this.#totalEvents,
-      end: this.#end,
-      segmentStart: this.#segmentStart,
-      definitions: this.#definitions,
-      control: this.#control,
-    };
+    return { ...this.#state, ...this.heads.nextIds };
   }
 
   get revision(): Revision {
-    return this.#revision;
+    return this.#state.revision;
   }
 
   get recordedTimeMs(): number {
-    return this.#recordedTimeMs;
+    return this.#state.recordedTimeMs;
   }
 
   get index(): LogIndex {
-    return this.#index;
+    return this.#state.index;
   }
 
   /** Bytes of records that wait for the next flush. */
@@ -155,13 +116,13 @@ export class DatabaseWriter {
 
   /** Notes that the state includes everything up to this log entry. */
   advance(index: LogIndex, term: Term): void {
-    this.#index = index;
-    this.#term = term;
+    this.#state.index = index;
+    this.#state.term = term;
   }
 
   /** Notes who belongs to the group as of the last entry. */
   adopt(membership: Uint8Array): void {
-    this.#group = { index: this.#index, membership };
+    this.#state.group = { index: this.#state.index, membership };
   }
 
   /** The revision that the transaction id of the body is recorded at. */
@@ -181,8 +142,8 @@ export class DatabaseWriter {
    * copy that is stored (D5).
    */
   append(body: TransactionBodyView): Appended {
-    const revision = toRevision(this.#revision + 1);
-    const recordedTimeMs = Math.max(body.recordedTimeMs, this.#recordedTimeMs);
+    const revision = toRevision(this.#state.revision + 1);
+    const recordedTimeMs = Math.max(body.recordedTimeMs, this.#state.recordedTimeMs);
     const stored = bytesToStore(body, recordedTimeMs);
     const events = this.#events;
     events.read(body, recordedTimeMs);
@@ -191,9 +152,9 @@ export class DatabaseWriter {
 
     const eventCount = events.count;
     const storedIds = storedIdsOf(events);
-    const chainHash = this.#reader.source.sha256([this.#chainHash, stored]);
-    const totalEvents = this.#totalEvents + eventCount;
-    const place = { index: this.#index, term: this.#term };
+    const chainHash = this.#reader.source.sha256([this.#state.chainHash, stored]);
+    const totalEvents = this.#state.totalEvents + eventCount;
+    const place = { index: this.#state.index, term: this.#state.term };
     current.records.note(revision, this.#beginRecord());
     const bodyAt = current.records.append({ revision, chainHash, storedIds, totalEvents, body: stored, place });
     this.#indexTransaction(body, { revision, recordedTimeMs, shift: bodyAt - body.start });
@@ -205,10 +166,10 @@ export class DatabaseWriter {
   appendControl(kind: ControlKind, payload: Uint8Array): void {
     const { records } = this.#beginPending();
     const position = this.#beginRecord();
-    const before = { chainHash: this.#chainHash, control: this.#control };
+    const before = { chainHash: this.#state.chainHash, control: this.#state.control };
     const hash = controlHash(this.#reader.source.sha256, before, { kind, payload });
-    const place = { index: this.#index, term: this.#term };
-    const end = records.appendControl({ kind, place, revision: this.#revision, hash, payload });
+    const place = { index: this.#state.index, term: this.#state.term };
+    const end = records.appendControl({ kind, place, revision: this.#state.revision, hash, payload });
     this.#noteControl({ kind, payload, hash, position, end });
   }
 
@@ -231,9 +192,9 @@ export class DatabaseWriter {
   /** Notes that the state is that of a snapshot up to here, and who belonged to the group then or later. */
   beginLog({ index, term }: LogPlace, group: GroupMark): void {
     this.advance(index, term);
-    this.#logStart = index;
+    this.#state.logStart = index;
     // Its entry may lie ahead. Until it is applied here, nothing in the log may stand before the membership.
-    this.#group = { index: toLogIndex(Math.min(index, group.index)), membership: group.membership };
+    this.#state.group = { index: toLogIndex(Math.min(index, group.index)), membership: group.membership };
   }
 
   /** Puts everything that is not in the store into the batch, the applied row included. */
@@ -275,20 +236,24 @@ export class DatabaseWriter {
 
   /** Where the next record begins, and maybe a segment. */
   #beginRecord(): number {
-    const position = this.#end;
+    const position = this.#state.end;
     this.#current.records.begin(position);
-    if (position > 0 && position < this.#segmentStart + this.#segmentBytes) return position;
-    this.#segmentStart = position;
-    this.#current.records.beginSegment({ position, revision: this.#revision + 1, chainHash: this.#chainHash });
+    if (position > 0 && position < this.#state.segmentStart + this.#segmentBytes) return position;
+    this.#state.segmentStart = position;
+    this.#current.records.beginSegment({
+      position,
+      revision: this.#state.revision + 1,
+      chainHash: this.#state.chainHash,
+    });
     return position;
   }
 
   #noteControl({ kind, payload, hash, position, end }: Omit<ControlRecord, 'place' | 'revision'>): void {
-    if (kind === RECORD.DEFINITION) this.#definitions += 1;
-    const keys = keysOfControl(this.#reader.keys, { kind, payload }, this.#definitions);
+    if (kind === RECORD.DEFINITION) this.#state.definitions += 1;
+    const keys = keysOfControl(this.#reader.keys, { kind, payload }, this.#state.definitions);
     for (const key of keys) this.#current.records.noteRow({ key, position });
-    this.#control = { position, hash };
-    this.#end = end;
+    this.#state.control = { position, hash };
+    this.#state.end = end;
   }
 
   #indexStored({ view, end, ...transaction }: StoredTransaction): void {
@@ -303,11 +268,11 @@ export class DatabaseWriter {
   }
 
   #note(state: Pick<Applied, 'revision' | 'chainHash' | 'recordedTimeMs' | 'totalEvents' | 'end'>): void {
-    this.#revision = state.revision;
-    this.#chainHash = state.chainHash;
-    this.#recordedTimeMs = state.recordedTimeMs;
-    this.#totalEvents = state.totalEvents;
-    this.#end = state.end;
+    this.#state.revision = state.revision;
+    this.#state.chainHash = state.chainHash;
+    this.#state.recordedTimeMs = state.recordedTimeMs;
+    this.#state.totalEvents = state.totalEvents;
+    this.#state.end = state.end;
   }
 
   /** `shift` turns an offset in the bytes that were read into a position in the history. */

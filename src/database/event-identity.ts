@@ -1,10 +1,9 @@
 /**
  * What an event is known by: its stream and its stored id, and the hash of both that its index row goes by.
  */
-import { assert, decodeUtf8, encodeUtf8 } from '#base';
-import { streamOfSource } from '#model';
+import { encodeUtf8 } from '#base';
+import { eventFacts } from '#model';
 import { equalsRange } from './bytes-range.ts';
-import { EventSkim } from './event-skim.ts';
 import { HASH_DOMAIN, KeyHash } from './key-hash.ts';
 import type { EventPlace } from './posting.ts';
 import type { DatabaseReader, StoredEvent } from './reader.ts';
@@ -41,6 +40,11 @@ export function storedPlaces(reader: DatabaseReader, { high, low }: KeyHash): re
   return value === undefined ? [] : readEventIdRow(key, value);
 }
 
+/** What a taken id gets behind it. */
+export function endingOf(revision: number, index: number): string {
+  return `~${revision}.${index}`;
+}
+
 /** The hash of an id, left in `hash`. */
 export function hashOfId(hash: KeyHash, { stream, bytes, from, to }: IdBytes): KeyHash {
   hash.start(HASH_DOMAIN.EVENT_ID);
@@ -58,12 +62,9 @@ export function isSameId(left: IdBytes, right: IdBytes): boolean {
 
 /** Whether a stored event, canonical bytes and the stored id if it differs, is known by this id. */
 export function isIdOf(id: IdBytes, event: Uint8Array, storedId: string | undefined): boolean {
-  const skim = new EventSkim(event);
-  assert(skim.read(0, event.length), 'A stored event is in canonical form');
-  const source = decodeUtf8(event, skim.sourceStart, skim.sourceEnd);
-  const stream = source === undefined ? undefined : streamOfSource(source);
-  assert(stream !== undefined, 'The source of a stored event names a stream', source);
-  const bytes = storedId === undefined ? event : encodeUtf8(storedId);
-  const range = storedId === undefined ? { from: skim.idStart, to: skim.idEnd } : { from: 0, to: bytes.length };
-  return isSameId(id, { stream: encodeUtf8(stream), bytes, ...range });
+  const { streamStart, streamEnd, idStart, idEnd } = eventFacts(event, 0, event.length);
+  const stream = event.subarray(streamStart, streamEnd);
+  if (storedId === undefined) return isSameId(id, { stream, bytes: event, from: idStart, to: idEnd });
+  const bytes = encodeUtf8(storedId);
+  return isSameId(id, { stream, bytes, from: 0, to: bytes.length });
 }

@@ -61,14 +61,14 @@ export function newDatabase(sha256: Sha256, { databaseId, rootId = databaseId, .
 }
 
 /** The facts of a revision that is applied. */
-export function databaseAt(reader: DatabaseReader, applied: Applied, revision: number): DatabaseFacts {
+export async function databaseAt(reader: DatabaseReader, applied: Applied, revision: number): Promise<DatabaseFacts> {
   if (revision === 0) {
     const chainHash = genesisHash(reader.source.sha256, applied.rootId);
     return { revision, basis: 0, timestampMs: applied.createdAtMs, chainHash, totalEvents: 0 };
   }
   // The applied row has the facts of the latest revision.
   const { recordedTimeMs, chainHash, totalEvents } =
-    revision === applied.revision ? applied : reader.transactionHead(revision);
+    revision === applied.revision ? applied : await reader.headLater(revision);
   return { revision, basis: revision - 1, timestampMs: recordedTimeMs, chainHash, totalEvents };
 }
 

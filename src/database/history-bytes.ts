@@ -4,19 +4,20 @@
  * Nothing says how long an event or a record is before its first bytes are read, so a read asks for a guess, uses what
  * comes along, and asks again for the few that are longer.
  */
-import type { GroupId } from '#base';
+import { type GroupId, NO_BYTES, whenDone } from '#base';
 import { type HistoryRange, type HistoryReader, type KvReader, ReadMemory } from '#kv';
 
 /** Bytes of the first read at a place. */
 const GUESS_BYTES = 512;
 /** Places that are closer are read as one range: so many bytes cost less than another read. */
 const GAP_BYTES = 4096;
-const NO_BYTES: Uint8Array = new Uint8Array(0);
 
-/** Something to read, of which at least `least` bytes are there. */
-interface Wanted {
+/** Something in the history, of which at least `least` bytes follow its position. */
+export interface Wanted<Found> {
   readonly position: number;
   readonly least: number;
+  /** What the bytes begin with, or how many of them are needed to say it. */
+  readonly read: (bytes: Uint8Array, position: number) => Found | number;
 }
 
 interface HistoryBytesOptions {
@@ -60,6 +61,25 @@ export class HistoryBytes {
     this.#last = NO_BYTES;
   }
 
+  /** Reads on this thread. */
+  find<Found extends object>({ position, least, read }: Wanted<Found>): Found {
+    for (let needed = least; ; ) {
+      const found = read(this.at(position, needed), position);
+      if (typeof found !== 'number') return found;
+      needed = found;
+    }
+  }
+
+  /** Reads all at once, and returns what was found in the order of `wanted`: a promise where that takes the disk. */
+  findAll<Found extends object | undefined>(
+    wanted: readonly Wanted<Found>[],
+  ): readonly Found[] | Promise<readonly Found[]> {
+    const places = inOrder(wanted);
+    this.noteEnd(positionIn(wanted, places.at(-1) ?? 0));
+    const found: Found[] = [];
+    return whenDone(this.#findInto(found, wanted, places), () => found);
+  }
+
   /** The bytes from `position` on, `least` of them or more: on this thread. */
   at(position: number, least: number): Uint8Array {
     const skip = position - this.#lastAt;
@@ -73,47 +93,39 @@ export class HistoryBytes {
 
   /** The bytes of the range, and those that come along. */
   range(range: HistoryRange): Uint8Array | Promise<Uint8Array> {
-    const read = this.#history.readAll(this.#group, [range], this.#memory);
-    return read instanceof Promise ? read.then(firstOf) : firstOf(read);
-  }
-
-  /**
-   * Reads at all places at once. `take` gets the bytes from each place on and returns 0, or how many bytes it needs
-   * when there were fewer: then it gets those.
-   */
-  gather(wanted: readonly Wanted[], take: (place: number, bytes: Uint8Array) => number): void | Promise<void> {
-    const places = inOrder(wanted);
-    this.noteEnd(positionIn(wanted, places.at(-1) ?? 0));
-    return this.#gather(wanted, places, take);
+    return whenDone(this.#history.readAll(this.#group, [range], this.#memory), ([first = NO_BYTES]) => first);
   }
 
   /** `places` are those of `wanted` that are left, in order of position. */
-  #gather(
-    wanted: readonly Wanted[],
+  #findInto<Found extends object | undefined>(
+    found: Found[],
+    wanted: readonly Wanted<Found>[],
     places: readonly number[],
-    take: (place: number, bytes: Uint8Array) => number,
   ): void | Promise<void> {
     const ranges = this.#rangesOf(wanted, places);
-    const read = this.#history.readAll(this.#group, ranges, this.#memory);
-    const takeAll = (all: readonly Uint8Array[]): void | Promise<void> => {
-      const again: Wanted[] = [];
+    return whenDone(this.#history.readAll(this.#group, ranges, this.#memory), (all) => {
+      const again: Wanted<Found>[] = [];
       const left: number[] = [];
       let at = 0;
       for (const place of places) {
-        const position = positionIn(wanted, place);
-        while (position >= (ranges[at]?.to ?? Number.POSITIVE_INFINITY)) at++;
-        const least = take(place, (all[at] ?? NO_BYTES).subarray(position - (ranges[at]?.from ?? 0)));
-        if (least === 0) continue;
-        again[place] = { position, least };
+        const each = wanted[place];
+        if (each === undefined) continue;
+        while (each.position >= (ranges[at]?.to ?? Number.POSITIVE_INFINITY)) at++;
+        const bytes = (all[at] ?? NO_BYTES).subarray(each.position - (ranges[at]?.from ?? 0));
+        const one = each.read(bytes, each.position);
+        if (typeof one !== 'number') {
+          found[place] = one;
+          continue;
+        }
+        again[place] = { ...each, least: one };
         left.push(place);
       }
-      return left.length > 0 ? this.#gather(again, left, take) : undefined;
-    };
-    return read instanceof Promise ? read.then(takeAll) : takeAll(read);
+      return left.length > 0 ? this.#findInto(found, again, left) : undefined;
+    });
   }
 
   /** The ranges to read, in order, neighbours joined. */
-  #rangesOf(wanted: readonly Wanted[], places: readonly number[]): readonly HistoryRange[] {
+  #rangesOf(wanted: readonly Wanted<unknown>[], places: readonly number[]): readonly HistoryRange[] {
     const ranges: { from: number; to: number }[] = [];
     let last: { from: number; to: number } | undefined;
     for (const place of places) {
@@ -126,13 +138,13 @@ export class HistoryBytes {
     return ranges;
   }
 
-  #rangeOf({ position, least }: Wanted): HistoryRange {
+  #rangeOf({ position, least }: Pick<Wanted<unknown>, 'position' | 'least'>): HistoryRange {
     return { from: position, to: Math.max(position + least, Math.min(position + GUESS_BYTES, this.#end)) };
   }
 }
 
 /** The places of `wanted` in order of position, as they mostly are. */
-function inOrder(wanted: readonly Wanted[]): readonly number[] {
+function inOrder(wanted: readonly Wanted<unknown>[]): readonly number[] {
   const places: number[] = [];
   let isSorted = true;
   for (let place = 0; place < wanted.length; place++) {
@@ -142,10 +154,6 @@ function inOrder(wanted: readonly Wanted[]): readonly number[] {
   return isSorted ? places : places.toSorted((a, b) => positionIn(wanted, a) - positionIn(wanted, b));
 }
 
-function positionIn(wanted: readonly Wanted[], place: number): number {
+function positionIn(wanted: readonly Wanted<unknown>[], place: number): number {
   return wanted[place]?.position ?? 0;
-}
-
-function firstOf([first = NO_BYTES]: readonly Uint8Array[]): Uint8Array {
-  return first;
 }

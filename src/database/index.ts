@@ -63,20 +63,15 @@ export { DatabaseMachine, type MachineOptions, type RangeNeed, type TransactOutc
 export { DefinitionLedger, type DefinitionOutcome, LEDGER_LIMITS, type LedgerLimits } from './definition-ledger.ts';
 export { findEvent } from './event-identity.ts';
 export { type DatabaseFacts, databaseAt, genesisHash, lastRevision } from './facts.ts';
-export { type HeadContent, inlineEntries, readChunk, readTimeRow } from './head.ts';
+export { type HeadContent, readTimeRow } from './head.ts';
 export { type CheckedRecords, HistoryExport, HistoryImport, type HistoryPart } from './history-transfer.ts';
-export {
-  HEAD_KIND,
-  type HeadKind,
-  type HeadName,
-  NO_SUBJECT_HEAD,
-  positionOfChunk,
-  RowKeys,
-  readTimeKey,
-} from './keys.ts';
+export { type Hits, settled } from './hits.ts';
+export { HEAD_KIND, type HeadKind, type HeadName, NO_SUBJECT_HEAD, RowKeys, readTimeKey } from './keys.ts';
 export { type HeadLookup, latestOf } from './latest.ts';
-export { type EventPlace, PostingBlock, type PostingEntry } from './posting.ts';
-export { PostingCursor } from './posting-cursor.ts';
+export { listHits } from './list-hits.ts';
+export { equalitiesOf, type Lists, listsOf, type Prefix } from './lists.ts';
+export { type EventPlace, type PostingEntry } from './posting.ts';
+export { END_RANK, INDEX_MAX, positionOf, type RankRange, rankOf, rankRange } from './rank.ts';
 export {
   componentBytes,
   type DefinitionChange,

@@ -17,10 +17,11 @@
  */
 import { encodeUtf8 } from '#base';
 import type { Conjunction, TextMatch } from '#model';
-import { type HeadFields, SUBJECT_TIP, TYPE_TIP } from './head.ts';
-import { HEAD_KIND, type HeadKind, type HeadName } from './keys.ts';
+import { type HeadContent, type HeadFields, SUBJECT_TIP, TYPE_TIP } from './head.ts';
+import { HEAD_KIND, type HeadKind } from './keys.ts';
 import { type HeadLookup, latestOf } from './latest.ts';
 import { ListedEvents } from './listed-events.ts';
+import { equalitiesOf, listsOf } from './lists.ts';
 import type { DatabaseReader } from './reader.ts';
 import { type LookBackLimits, RecentEvents } from './recent-events.ts';
 import type { TipRow } from './small-rows.ts';
@@ -120,8 +121,8 @@ function noteRecent(searches: readonly Search[], recent: RecentEvents): void {
   }
 }
 
-async function narrowByList(search: Search, listed: ListedEvents, list: HeadFields): Promise<void> {
-  const { found, lookedDownTo } = await listed.lookBack(list.name, search.wanted);
+async function narrowByList(search: Search, listed: ListedEvents, list: HeadContent): Promise<void> {
+  const { found, lookedDownTo } = await listed.lookBack(list, search.wanted);
   if (found > 0 || lookedDownTo === 0) settle(search, found);
   else search.most = Math.min(search.most, lookedDownTo);
 }
@@ -138,36 +139,13 @@ function latestOfEqualities(reader: DatabaseReader, wanted: Conjunction, revisio
     head: (kind, term) => reader.head({ kind, term }),
     tip: ({ name }, mask, ids) => reader.tip(name, mask, ids),
   };
-  const { stream, type, subject, ...rest } = wanted;
-  const equalities: Conjunction = {
-    ...rest,
-    ...(stream?.kind === 'equals' ? { stream } : {}),
-    ...(type?.kind === 'equals' ? { type } : {}),
-    ...(subject === undefined || subject.kind === 'prefix' ? {} : { subject }),
-  };
-  return latestOf(equalities, lookup, revision);
+  return latestOf(equalitiesOf(wanted), lookup, revision);
 }
 
 /** The shortest list of an equality, which every event of the alternative is in; undefined where it asks for none. */
-function shortestListOf(
-  reader: DatabaseReader,
-  { source, stream, type, subject }: Conjunction,
-): HeadFields | undefined {
-  const names: HeadName[] = [];
-  const add = (kind: HeadKind, match: TextMatch | undefined): void => {
-    if (match?.kind === 'equals') names.push({ kind, term: encodeUtf8(match.value) });
-  };
-  if (source === undefined) add(HEAD_KIND.STREAM, stream);
-  else names.push({ kind: HEAD_KIND.SOURCE, term: encodeUtf8(source) });
-  add(HEAD_KIND.TYPE, type);
-  if (subject?.kind === 'none') names.push({ kind: HEAD_KIND.SUBJECT, term: undefined });
-  else add(HEAD_KIND.SUBJECT, subject);
-  let shortest: HeadFields | undefined;
-  for (const name of names) {
-    const head = reader.head(name);
-    if (head !== undefined && head.count < (shortest?.count ?? Infinity)) shortest = head;
-  }
-  return shortest;
+function shortestListOf(reader: DatabaseReader, wanted: Conjunction): HeadContent | undefined {
+  const heads = listsOf(wanted).names.flatMap((name) => reader.head(name) ?? []);
+  return heads.toSorted((one, other) => one.count - other.count)[0];
 }
 
 /** Rows that may still be read. Once there are too few it is spent for good: what was left out cannot be told apart. */
@@ -312,7 +290,7 @@ class PrefixWalk {
       if (head !== undefined) visit(head);
       return;
     }
-    for await (const slice of walkHeads(this.#reader, { kind, prefix: term, at: Number.MAX_SAFE_INTEGER })) {
+    for await (const slice of walkHeads(this.#reader, { kind, prefix: term })) {
       for (const head of slice) {
         if (!this.#rows.take(1)) return;
         visit(head);

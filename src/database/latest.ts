@@ -29,7 +29,8 @@ export function latestOf(wanted: Conjunction, lookup: HeadLookup, revision: numb
   const { stream, source, type, subject } = wanted;
   const typeHead = headOf(lookup, HEAD_KIND.TYPE, type);
   // A source implies its stream, so where there is one the stream need not be looked at.
-  const list = source === undefined ? headOf(lookup, HEAD_KIND.STREAM, stream) : headOfSource(lookup, source);
+  const list =
+    source === undefined ? headOf(lookup, HEAD_KIND.STREAM, stream) : lookup.head(HEAD_KIND.SOURCE, encodeUtf8(source));
   const isListAsked = source !== undefined || stream !== undefined;
   if ((type !== undefined && typeHead === undefined) || (isListAsked && list === undefined)) return 0;
 
@@ -55,8 +56,4 @@ export function latestOf(wanted: Conjunction, lookup: HeadLookup, revision: numb
 
 function headOf(lookup: HeadLookup, kind: HeadKind, match: TextMatch | undefined): HeadFields | undefined {
   return match === undefined ? undefined : lookup.head(kind, encodeUtf8(match.value));
-}
-
-function headOfSource(lookup: HeadLookup, source: string): HeadFields | undefined {
-  return lookup.head(HEAD_KIND.SOURCE, encodeUtf8(source));
 }

@@ -2,12 +2,11 @@
  * The newest events of one posting list, looked at backwards until one matches: the L of a selector whose equality few
  * events meet is found in the list of the equality, however old it is.
  */
-import { assert } from '#base';
-import type { Conjunction } from '#model';
-import { EventMatcher, type EventPattern, patternOf } from './event-pattern.ts';
-import { EventSkim } from './event-skim.ts';
-import type { HeadName } from './keys.ts';
-import { PostingCursor } from './posting-cursor.ts';
+import { type Conjunction, eventFacts, type Matcher, matcherOf, selectorOf } from '#model';
+import type { HeadContent } from './head.ts';
+import { type Hits, settled } from './hits.ts';
+import { listHits } from './list-hits.ts';
+import { END_RANK, rankRange } from './rank.ts';
 import type { DatabaseReader } from './reader.ts';
 import type { LookBackLimits } from './recent-events.ts';
 
@@ -22,7 +21,6 @@ export interface ListedLookBack {
 export class ListedEvents {
   readonly #reader: DatabaseReader;
   readonly #revision: number;
-  readonly #matcher: EventMatcher = new EventMatcher();
   #comparisons: number;
   #bytes: number;
 
@@ -42,25 +40,24 @@ export class ListedEvents {
     return this.#comparisons;
   }
 
-  async lookBack(name: HeadName, wanted: Conjunction): Promise<ListedLookBack> {
-    const cursor = PostingCursor.open(this.#reader, { name, at: this.#revision, direction: 'reverse' });
-    if (cursor === undefined) return { found: 0, lookedDownTo: 0 };
+  async lookBack(list: HeadContent, wanted: Conjunction): Promise<ListedLookBack> {
+    const hits = listHits(this.#reader, list, rankRange(1, this.#revision, 'reverse'));
     try {
-      return await this.#lookBackBy(cursor, patternOf(wanted));
+      return await this.#lookBackBy(hits, matcherOf(selectorOf(wanted)));
     } finally {
-      await cursor.close();
+      await hits.release();
     }
   }
 
-  async #lookBackBy(cursor: PostingCursor, pattern: EventPattern): Promise<ListedLookBack> {
-    let lookedDownTo = this.#revision;
+  async #lookBackBy(hits: Hits, matches: Matcher): Promise<ListedLookBack> {
     let paidFor = 0;
-    while (cursor.advance() || (await cursor.load())) {
-      const { revision } = cursor;
-      lookedDownTo = revision;
-      if (!this.#pay(revision, paidFor)) return { found: 0, lookedDownTo };
+    for (; (hits.ready ? hits.rank : await settled(hits)) !== END_RANK; hits.seek(hits.rank + 1)) {
+      const entry = hits.entry();
+      const { revision } = entry;
+      if (!this.#pay(revision, paidFor)) return { found: 0, lookedDownTo: revision };
       paidFor = revision;
-      if (this.#matches(cursor, pattern)) return { found: revision, lookedDownTo };
+      const bytes = this.#reader.eventBytes(entry);
+      if (matches(bytes, eventFacts(bytes, 0, bytes.length))) return { found: revision, lookedDownTo: revision };
     }
     return { found: 0, lookedDownTo: 0 };
   }
@@ -73,12 +70,5 @@ export class ListedEvents {
     }
     this.#comparisons--;
     return this.#comparisons >= 0 && this.#bytes >= 0;
-  }
-
-  #matches({ entry }: PostingCursor, pattern: EventPattern): boolean {
-    const { bytes } = this.#reader.eventOf(entry);
-    const skim = new EventSkim(bytes);
-    assert(skim.read(0, bytes.length), 'A stored event is in canonical form', entry.revision);
-    return this.#matcher.matches(pattern, bytes, skim);
   }
 }

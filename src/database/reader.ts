@@ -6,16 +6,17 @@
  * has a checksum, which is verified. It throws `CorruptRecord` for what fails that, `UnexpectedRow` for what is missing
  * or not what was looked for; it never repairs and never writes.
  */
-import { ByteReader, type GroupId, type Sha256, toRevision } from '#base';
+import { ByteReader, type GroupId, type Sha256, whenDone } from '#base';
 import type { HistoryRange, KvReader } from '#kv';
 import type { Position } from '#model';
 import { type Applied, readAppliedRow } from './applied.ts';
 import { unexpectedRecord, unexpectedRow } from './corruption.ts';
 import { type HeadContent, readHead } from './head.ts';
-import { HistoryBytes } from './history-bytes.ts';
+import { HistoryBytes, type Wanted } from './history-bytes.ts';
 import { type HeadName, RowKeys } from './keys.ts';
 import type { EventPlace, PostingEntry } from './posting.ts';
 import {
+  CONTROL_BYTES_MAX,
   type ControlRecord,
   controlLength,
   type LogPlace,
@@ -77,9 +78,8 @@ export class DatabaseReader {
   readonly source: DatabaseSource;
   readonly keys: RowKeys;
   readonly #history: HistoryBytes;
-  /** What was read last: neighbouring events mostly share it. */
+  /** The head that was read last: neighbouring events mostly share it. */
   #head: TransactionHead | undefined;
-  #transaction: StoredTransaction | undefined;
 
   constructor(source: DatabaseSource, { lends = false }: ReaderOptions = {}) {
     this.source = source;
@@ -89,37 +89,28 @@ export class DatabaseReader {
 
   /** How far the rows are; undefined when the group has none. */
   applied(): Applied | undefined {
-    const key = this.keys.applied();
-    const value = this.source.kv.get(key);
-    const applied = value === undefined ? undefined : readAppliedRow(key, value);
+    const applied = this.#row(this.keys.applied(), readAppliedRow);
     this.#history.noteEnd(applied?.end ?? 0);
     return applied;
   }
 
   head(name: HeadName): HeadContent | undefined {
-    const key = this.keys.head(name);
-    const value = this.source.kv.get(key);
-    return value === undefined ? undefined : readHead(name, key, value);
+    return this.#row(this.keys.head(name), (key, value) => readHead(name, key, value));
   }
 
   /** The tip row of a spilled head. */
   tip(name: HeadName, mask: number, ids: readonly number[]): TipRow | undefined {
-    const key = this.keys.tip(name, mask, ids);
-    const value = this.source.kv.get(key);
-    return value === undefined ? undefined : readTipRow(key, value);
+    return this.#row(this.keys.tip(name, mask, ids), readTipRow);
   }
 
   /** The revision that a transaction id was committed at; undefined when it is not recorded. */
   transactionRevision(transactionId: Uint8Array): number | undefined {
-    const key = this.keys.transaction(transactionId);
-    const value = this.source.kv.get(key);
-    return value === undefined ? undefined : toRevision(readTransactionRow(key, value));
+    return this.#row(this.keys.transaction(transactionId), readTransactionRow);
   }
 
   /** The position in a row that has nothing else; undefined when there is no such row. */
   positionIn(key: Uint8Array): number | undefined {
-    const value = this.source.kv.get(key);
-    return value === undefined ? undefined : readPositionRow(key, value);
+    return this.#row(key, readPositionRow);
   }
 
   /** Position of the record of a revision, which is applied and not 0; of the one after all, the end of the history. */
@@ -136,46 +127,31 @@ export class DatabaseReader {
 
   /** The transaction of a revision that is applied and not 0, without its events: a large one costs no more. */
   transactionHead(revision: number): TransactionHead {
-    if (this.#head?.revision !== revision) this.#head = this.#readHead(revision);
+    if (this.#head?.revision !== revision) this.#head = this.#history.find(this.#headOf(revision));
     return this.#head;
   }
 
   /** As `transactionHead`, but this thread does not wait for the disk. */
   async headLater(revision: number): Promise<TransactionHead> {
-    const start = this.start(revision);
-    await this.#history.gather([{ position: start, least: RECORD_BYTES_MIN }], (_, bytes) => {
-      const found = this.#headIn(bytes, start, revision);
-      if (typeof found === 'number') return found;
-      this.#head = found;
-      return 0;
-    });
-    return this.transactionHead(revision);
+    const [head] = await this.#history.findAll([this.#headOf(revision)]);
+    return head ?? this.transactionHead(revision);
   }
 
   /** The transaction of a revision that is applied and not 0. */
   transaction(revision: number): StoredTransaction {
-    if (this.#transaction?.revision === revision) return this.#transaction;
     const head = this.transactionHead(revision);
     const byteLength = head.end - head.position;
-    this.#transaction = readBody(head, this.#history.at(head.position, byteLength).subarray(0, byteLength));
-    return this.#transaction;
-  }
-
-  /** The event at a position; undefined when its transaction has fewer events. The revision is applied and not 0. */
-  eventAt(position: Position): StoredEvent | undefined {
-    const transaction = this.transaction(position.revision);
-    return position.index < transaction.eventCount ? eventOfTransaction(transaction, position.index) : undefined;
+    return readBody(head, this.#history.at(head.position, byteLength).subarray(0, byteLength));
   }
 
   /** The event at a place that a row gave. */
   eventIn(place: EventPlace): StoredEvent {
-    return storedEvent(place, this.transactionHead(place.revision), this.#event(place));
+    return storedEvent(place, this.transactionHead(place.revision), this.eventBytes(place));
   }
 
-  /** The event of a posting entry, read on this thread. */
-  eventOf(entry: PostingEntry): StoredEvent {
-    if (entry.hasStoredId) return this.eventIn(entry);
-    return storedEvent(entry, entry, this.#event(entry));
+  /** Its canonical bytes. */
+  eventBytes({ position }: EventPlace): Uint8Array {
+    return this.#history.find({ position, least: EVENT_BYTES_MIN, read: this.#eventIn });
   }
 
   /**
@@ -186,35 +162,31 @@ export class DatabaseReader {
     entries: readonly PostingEntry[],
     bytesMax: number = Number.POSITIVE_INFINITY,
   ): readonly StoredEvent[] | Promise<readonly StoredEvent[]> {
-    const withHead = entries.filter(({ hasStoredId }) => hasStoredId);
-    const wanted = [
-      ...entries.map(({ position }) => ({ position, least: EVENT_BYTES_MIN })),
-      ...withHead.map(({ revision }) => ({ position: this.start(revision), least: RECORD_BYTES_MIN })),
-    ];
-    const events: Uint8Array[] = [];
-    const heads = new Map<number, TransactionHead>();
     let bytesLeft = bytesMax;
-    const read = this.#history.gather(wanted, (place, bytes) => {
-      const entry = entries[place];
-      const revision = withHead[place - entries.length]?.revision ?? 0;
-      const at = wanted[place]?.position ?? 0;
-      const found = entry === undefined ? this.#headIn(bytes, at, revision) : this.#eventIn(bytes, at);
-      if (typeof found === 'number') {
-        bytesLeft -= found;
-        return bytesLeft < 0 && place > 0 && entry !== undefined ? 0 : found;
-      }
-      if (found instanceof Uint8Array) events[place] = found;
-      else heads.set(revision, found);
-      return 0;
-    });
-    const all = (): readonly StoredEvent[] => {
-      const end = entries.findIndex((_, place) => events[place] === undefined);
-      const whole = end < 0 ? entries : entries.slice(0, end);
-      return whole.map((entry, place) =>
-        storedEvent(entry, heads.get(entry.revision) ?? entry, events[place] ?? NO_BYTES),
-      );
+    const read = (bytes: Uint8Array, position: number): Uint8Array | number | undefined => {
+      const found = this.#eventIn(bytes, position);
+      if (typeof found !== 'number') return found;
+      bytesLeft -= found;
+      return bytesLeft < 0 && position !== entries[0]?.position ? undefined : found;
     };
-    return read === undefined ? all() : read.then(all);
+    const withHead = entries.filter(({ hasStoredId }) => hasStoredId);
+    const found = this.#history.findAll<Uint8Array | TransactionHead | undefined>([
+      ...entries.map(({ position }) => ({ position, least: EVENT_BYTES_MIN, read })),
+      ...withHead.map(({ revision }) => this.#headOf(revision)),
+    ]);
+    return whenDone(found, (all) => {
+      const heads = new Map<number, TransactionHead>();
+      for (const head of all.slice(entries.length)) {
+        if (head !== undefined && !(head instanceof Uint8Array)) heads.set(head.revision, head);
+      }
+      const events: StoredEvent[] = [];
+      for (const [place, entry] of entries.entries()) {
+        const bytes = all[place];
+        if (!(bytes instanceof Uint8Array)) break;
+        events.push(storedEvent(entry, heads.get(entry.revision) ?? entry, bytes));
+      }
+      return events;
+    });
   }
 
   /**
@@ -241,24 +213,13 @@ export class DatabaseReader {
 
   /** The control record at a position, perhaps without the bytes of the part of a component: on this thread. */
   controlAt(position: number): ControlRecord {
-    for (let least = RECORD_BYTES_MIN; ; ) {
-      const found = this.#controlIn(this.#history.at(position, least), position);
-      if (typeof found !== 'number') return found;
-      least = found;
-    }
+    return this.#history.find({ position, least: RECORD_BYTES_MIN, read: this.#controlIn });
   }
 
   /** The same for several positions, read all at once. */
   async controlsAt(positions: readonly number[]): Promise<readonly ControlRecord[]> {
-    const records: ControlRecord[] = [];
-    const wanted = positions.map((position) => ({ position, least: RECORD_BYTES_MIN }));
-    await this.#history.gather(wanted, (place, bytes) => {
-      const found = this.#controlIn(bytes, positions[place] ?? 0);
-      if (typeof found === 'number') return found;
-      records[place] = found;
-      return 0;
-    });
-    return records;
+    const wanted = positions.map((position) => ({ position, least: RECORD_BYTES_MIN, read: this.#controlIn }));
+    return this.#history.findAll(wanted);
   }
 
   /** Place and end of the record at a position, in a history that has whole records up to `to`. */
@@ -272,54 +233,44 @@ export class DatabaseReader {
   release(): void {
     this.#history.release();
     this.#head = undefined;
-    this.#transaction = undefined;
   }
 
-  #readHead(revision: number): TransactionHead {
-    const start = this.start(revision);
-    for (let least = RECORD_BYTES_MIN; ; ) {
-      const found = this.#headIn(this.#history.at(start, least), start, revision);
-      if (typeof found !== 'number') return found;
-      least = found;
-    }
+  #row<Content>(key: Uint8Array, read: (key: Uint8Array, value: Uint8Array) => Content): Content | undefined {
+    const value = this.source.kv.get(key);
+    return value === undefined ? undefined : read(key, value);
   }
 
-  /** The head of the record that the bytes begin with, or how many bytes are needed for it. */
-  #headIn(bytes: Uint8Array, start: number, revision: number): TransactionHead | number {
-    const head = readRecordHead(bytes, 0, start);
-    // What precedes the events is nearly always read along; otherwise the whole record is.
-    if (head === undefined) return recordLength(bytes, 0) ?? RECORD_BYTES_MIN;
-    if (typeof head === 'string') throw unexpectedRecord(this.source.group, start, head);
-    if (head.revision === revision) return head;
-    throw unexpectedRecord(this.source.group, start, `it is revision ${head.revision}, and not ${revision}`);
-  }
-
-  #event({ position }: EventPlace): Uint8Array {
-    for (let least = EVENT_BYTES_MIN; ; ) {
-      const found = this.#eventIn(this.#history.at(position, least), position);
-      if (typeof found !== 'number') return found;
-      least = found;
-    }
+  #headOf(revision: number): Wanted<TransactionHead> {
+    const read = (bytes: Uint8Array, start: number): TransactionHead | number => {
+      const head = readRecordHead(bytes, 0, start);
+      // What precedes the events is nearly always read along; otherwise the whole record is.
+      if (head === undefined) return recordLength(bytes, 0) ?? RECORD_BYTES_MIN;
+      if (typeof head === 'string') throw unexpectedRecord(this.source.group, start, head);
+      if (head.revision === revision) return head;
+      throw unexpectedRecord(this.source.group, start, `it is revision ${head.revision}, and not ${revision}`);
+    };
+    return { position: this.start(revision), least: RECORD_BYTES_MIN, read };
   }
 
   /** The event whose length the bytes begin with, or how many bytes are needed for it. */
-  #eventIn(bytes: Uint8Array, position: number): Uint8Array | number {
+  readonly #eventIn = (bytes: Uint8Array, position: number): Uint8Array | number => {
     const reader = new ByteReader(bytes, 0, Math.min(LENGTH_BYTES_MAX, bytes.length));
     const length = reader.varint();
     if (length === 0) throw unexpectedRecord(this.source.group, position, 'no event is there');
     const end = reader.at + length;
     return end <= bytes.length ? bytes.subarray(reader.at, end) : end;
-  }
+  };
 
   /** The control record that the bytes begin with, or how many bytes are needed for it. */
-  #controlIn(bytes: Uint8Array, position: number): ControlRecord | number {
+  readonly #controlIn = (bytes: Uint8Array, position: number): ControlRecord | number => {
     const found = readControlHead(bytes, 0, position);
     if (typeof found === 'object') return found;
     const length = recordLength(bytes, 0) ?? 0;
+    // The position may be that of a peer, and what is there another thing than it seems.
     const isCut = found === undefined && length > bytes.length && position + length <= this.#history.end;
-    if (isCut) return length;
+    if (isCut && length <= CONTROL_BYTES_MAX) return length;
     throw unexpectedRecord(this.source.group, position, found ?? 'no record begins there');
-  }
+  };
 
   /** Reads about so many bytes from the start of the range; again and more if `cut` finds nothing whole in them. */
   #read<Slice>(
@@ -331,7 +282,7 @@ export class DatabaseReader {
     const read = this.#history.range({ from, to: from + wanted });
     const take = (all: Uint8Array): Slice | Promise<Slice> =>
       cut(all.subarray(0, to - from), wanted) ?? this.#read({ from, to }, this.#firstLength(all, { from, to }), cut);
-    return read instanceof Promise ? read.then(take) : take(read);
+    return whenDone(read, take);
   }
 
   /** Undefined when the first transaction is longer than `all`. */
@@ -370,17 +321,13 @@ export class DatabaseReader {
   }
 }
 
-const NO_BYTES: Uint8Array = new Uint8Array(0);
-
 /** The events of a transaction, in order. */
 export function eventsOf(transaction: StoredTransaction): readonly StoredEvent[] {
-  return transaction.view.body.eventStarts.map((_, index) => eventOfTransaction(transaction, index));
-}
-
-function eventOfTransaction(transaction: StoredTransaction, index: number): StoredEvent {
   const { revision, bytes, view } = transaction;
-  const event = bytes.subarray(view.body.eventStarts[index], view.body.eventEnds[index]);
-  return storedEvent({ revision, index }, transaction, event);
+  const { eventStarts, eventEnds } = view.body;
+  return eventStarts.map((start, index) =>
+    storedEvent({ revision, index }, transaction, bytes.subarray(start, eventEnds[index])),
+  );
 }
 
 function storedEvent(

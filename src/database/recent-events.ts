@@ -2,10 +2,7 @@
  * The newest events of a database, looked at backwards until each of some alternatives has been seen: the L of a
  * selector that many events match is near the end.
  */
-import { assert } from '#base';
-import type { Conjunction } from '#model';
-import { EventMatcher, type EventPattern, patternOf } from './event-pattern.ts';
-import { EventSkim } from './event-skim.ts';
+import { type Conjunction, eventFacts, type Matcher, matcherOf, selectorOf } from '#model';
 import type { DatabaseReader } from './reader.ts';
 import type { StoredTransaction } from './record.ts';
 
@@ -21,8 +18,7 @@ export interface LookBackLimits {
 
 export class RecentEvents {
   readonly #reader: DatabaseReader;
-  readonly #alternatives: readonly EventPattern[];
-  readonly #matcher: EventMatcher = new EventMatcher();
+  readonly #alternatives: readonly Matcher[];
   /** By place of the alternative; 0: not seen. */
   readonly #found: number[];
   #openCount: number;
@@ -31,7 +27,7 @@ export class RecentEvents {
   /** `revision` is the database's, all of it in the store. */
   constructor(reader: DatabaseReader, alternatives: readonly Conjunction[], revision: number) {
     this.#reader = reader;
-    this.#alternatives = alternatives.map(patternOf);
+    this.#alternatives = alternatives.map((wanted) => matcherOf(selectorOf(wanted)));
     this.#found = alternatives.map(() => 0);
     this.#openCount = alternatives.length;
     this.#lookedDownTo = revision;
@@ -69,19 +65,13 @@ export class RecentEvents {
 
   #lookAt({ revision, bytes, view }: StoredTransaction, eventCount: number): void {
     const { eventStarts, eventEnds } = view.body;
-    const skim = new EventSkim(bytes);
     for (let index = 0; index < eventCount; index++) {
-      const start = eventStarts[index] ?? 0;
-      assert(skim.read(start, eventEnds[index] ?? 0), 'A stored event is in canonical form', start);
-      this.#lookAtEvent(bytes, skim, revision);
-    }
-  }
-
-  #lookAtEvent(bytes: Uint8Array, skim: EventSkim, revision: number): void {
-    for (const [place, pattern] of this.#alternatives.entries()) {
-      if (this.#found[place] !== 0 || !this.#matcher.matches(pattern, bytes, skim)) continue;
-      this.#found[place] = revision;
-      this.#openCount--;
+      const facts = eventFacts(bytes, eventStarts[index] ?? 0, eventEnds[index] ?? 0);
+      for (const [place, matches] of this.#alternatives.entries()) {
+        if (this.#found[place] !== 0 || !matches(bytes, facts)) continue;
+        this.#found[place] = revision;
+        this.#openCount--;
+      }
     }
   }
 }

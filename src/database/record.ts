@@ -42,6 +42,8 @@ export type ControlKind = typeof RECORD.DEFINITION | typeof RECORD.REFUSAL;
 /** Every record is longer: it has a hash of 32 bytes, and more than a time or an id behind it. */
 export const RECORD_BYTES_MIN = 40;
 
+/** No control record is longer, because an entry of the log has at most 2 MiB. */
+export const CONTROL_BYTES_MAX: number = 4 * 2 ** 20;
 /** Maximum of bytes before the payload of a control record, and in it before the bytes of a component part. */
 const CONTROL_HEAD_BYTES = 128;
 const NO_TRANSACTION = 'it holds no logged transaction';
@@ -199,10 +201,8 @@ export function readRecord(bytes: Uint8Array, at: number, base: number): StoredR
 
 /** The same for one that is to be a transaction. */
 export function readTransaction(bytes: Uint8Array, at: number, base: number): StoredTransaction | string | undefined {
-  const frame = readFrame(bytes, at, base);
-  if (frame === undefined || typeof frame === 'string') return frame;
-  if (frame.to > bytes.length) return undefined;
-  return frame.kind === RECORD.TRANSACTION ? readLogged(frame) : NO_TRANSACTION;
+  const record = readRecord(bytes, at, base);
+  return typeof record === 'object' && isControl(record) ? NO_TRANSACTION : record;
 }
 
 /**

@@ -4,8 +4,7 @@
  * Nothing is copied and, after the first large transaction, nothing is allocated: the objects are kept and filled anew.
  */
 import { assert, varintLength } from '#base';
-import type { TransactionBodyView } from '#model';
-import { EventSkim } from './event-skim.ts';
+import { EventSpans, type TransactionBodyView } from '#model';
 import { HEAD_KIND } from './keys.ts';
 import type { LiveHead } from './live-head.ts';
 import type { LiveHeads } from './live-heads.ts';
@@ -13,6 +12,7 @@ import type { SkimmedEvent } from './skimmed-event.ts';
 
 export class TransactionSkim {
   readonly #heads: LiveHeads;
+  readonly #spans: EventSpans = new EventSpans();
   readonly #events: SkimmedEvent[] = [];
   #count = 0;
   /** The event read last, also of the transaction before: neighbours mostly share source and type. */
@@ -35,18 +35,19 @@ export class TransactionSkim {
   /** Reads the events of a body; heads that are new are made. Fails on bytes that no version of ours has written. */
   read(body: TransactionBodyView, recordedTimeMs: number): void {
     const { bytes, eventStarts, eventEnds } = body;
-    const skim = new EventSkim(bytes);
+    const spans = this.#spans;
     const recordedSeconds = Math.floor(recordedTimeMs / 1000);
     const recordedNanos = (recordedTimeMs - recordedSeconds * 1000) * 1_000_000;
     this.#count = 0;
     for (let index = 0; index < eventStarts.length; index++) {
       const start = eventStarts[index] ?? 0;
       const end = eventEnds[index] ?? 0;
-      assert(skim.read(start, end), 'An event of a log entry is in canonical form', start);
-      const event = this.#add(bytes, skim, this.#last);
+      spans.read(bytes, start, end);
+      assert(spans.placeTime(bytes), 'The time of an event of a log entry is canonical', start);
+      const event = this.#add(bytes, spans, this.#last);
       event.offset = start - varintLength(end - start);
-      event.seconds = skim.hasTime ? skim.seconds : recordedSeconds;
-      event.nanos = skim.hasTime ? skim.nanos : recordedNanos;
+      event.seconds = spans.hasTime ? spans.seconds : recordedSeconds;
+      event.nanos = spans.hasTime ? spans.nanos : recordedNanos;
       this.#last = event;
     }
     assert(this.#count > 0, 'A transaction has one event or more');
@@ -57,24 +58,24 @@ export class TransactionSkim {
     this.#last = undefined;
   }
 
-  #add(bytes: Uint8Array, skim: EventSkim, last: SkimmedEvent | undefined): SkimmedEvent {
+  #add(bytes: Uint8Array, spans: EventSpans, last: SkimmedEvent | undefined): SkimmedEvent {
     const heads = this.#heads;
-    const sameSource = last !== undefined && isHead(last.source, bytes, skim.sourceStart, skim.sourceEnd);
+    const sameSource = last !== undefined && isHead(last.source, bytes, spans.sourceStart, spans.sourceEnd);
     const source = sameSource
       ? last.source
-      : heads.findOrMake(HEAD_KIND.SOURCE, bytes, skim.sourceStart, skim.sourceEnd);
+      : heads.findOrMake(HEAD_KIND.SOURCE, bytes, spans.sourceStart, spans.sourceEnd);
     const stream = sameSource ? last.stream : heads.streamOf(source);
-    const sameType = last !== undefined && isHead(last.type, bytes, skim.typeStart, skim.typeEnd);
-    const type = sameType ? last.type : heads.findOrMake(HEAD_KIND.TYPE, bytes, skim.typeStart, skim.typeEnd);
-    const hasSubject = skim.subjectStart >= 0;
+    const sameType = last !== undefined && isHead(last.type, bytes, spans.typeStart, spans.typeEnd);
+    const type = sameType ? last.type : heads.findOrMake(HEAD_KIND.TYPE, bytes, spans.typeStart, spans.typeEnd);
+    const hasSubject = spans.subjectStart >= 0;
     const subject = hasSubject
-      ? heads.findOrMake(HEAD_KIND.SUBJECT, bytes, skim.subjectStart, skim.subjectEnd)
+      ? heads.findOrMake(HEAD_KIND.SUBJECT, bytes, spans.subjectStart, spans.subjectEnd)
       : heads.noSubjectOrMake();
 
     const event = this.#events[this.#count] ?? this.#make(source, stream, type, subject);
     this.#count++;
-    event.idStart = skim.idStart;
-    event.idEnd = skim.idEnd;
+    event.idStart = spans.idStart;
+    event.idEnd = spans.idEnd;
     event.source = source;
     event.stream = stream;
     event.type = type;

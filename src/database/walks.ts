@@ -19,8 +19,6 @@ export interface HeadWalk {
   readonly prefix: Uint8Array;
   /** Only terms behind it, in byte order. */
   readonly after?: Uint8Array;
-  /** Only heads that had an event at this revision. Absent: whoever walks leaves out, and counts, what came later. */
-  readonly at?: number;
 }
 
 /** Heads in the byte order of their terms, never "no subject". */
@@ -28,11 +26,7 @@ export async function* walkHeads(reader: DatabaseReader, walk: HeadWalk): AsyncG
   const { gte, lt } = reader.keys.heads(walk.kind, walk.prefix);
   const start = walk.after === undefined ? gte : laterKey(gte, behindTerm(reader, walk.kind, walk.after));
   for await (const rows of slices(reader.source.kv.range({ gte: start, lt }))) {
-    const heads = rows.map(({ key, value }) =>
-      readHead({ kind: walk.kind, term: headTerm(walk.kind, key) }, key, value),
-    );
-    const { at } = walk;
-    yield at === undefined ? heads : heads.filter((head) => head.firstRevision <= at);
+    yield rows.map(({ key, value }) => readHead({ kind: walk.kind, term: headTerm(walk.kind, key) }, key, value));
   }
 }
 

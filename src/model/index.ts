@@ -126,7 +126,7 @@ export { acceptJsonEvent } from './event-from-json.ts';
 export { EventJsonBytes, eventToJson } from './event-json-bytes.ts';
 export type { EventShape } from './event-place.ts';
 export { foundBytes } from './event-place.ts';
-export { eventFacts } from './event-spans.ts';
+export { EventSpans, eventFacts } from './event-spans.ts';
 export { acceptDecoded, acceptEvent, walkEvent } from './event-walk.ts';
 export { describeFault, Faults, type Found, numberAsWritten } from './faults.ts';
 export {
@@ -235,7 +235,7 @@ export {
 } from './selector.ts';
 export { selectionFromJson, selectorFromJson, selectorToJson, templateFromJson } from './selector-json.ts';
 export { type Matcher, matcherOf, storedMatcherOf } from './selector-match.ts';
-export { type Conjunction, normalise, type SubjectMatch, type TextMatch } from './selector-normal.ts';
+export { type Conjunction, normalise, type SubjectMatch, selectorOf, type TextMatch } from './selector-normal.ts';
 export { type Bindings, bindTemplate, parametersOf } from './selector-template.ts';
 export {
   decodeSelection,

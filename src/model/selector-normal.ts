@@ -7,7 +7,7 @@
  */
 import { unreachable } from '#base';
 import { streamOfSource } from './names.ts';
-import { isCompound, isTerm, type Selector, type TermSelector } from './selector.ts';
+import { and, isCompound, isTerm, NO_SUBJECT, type Selector, type TermSelector, term } from './selector.ts';
 
 /** All present conditions must hold; without any it selects every event. */
 export interface Conjunction {
@@ -69,6 +69,20 @@ function conjunctionOfTerm({ kind, value }: TermSelector): readonly Conjunction[
     default:
       return unreachable(kind);
   }
+}
+
+/** The conjunction as a selector. */
+export function selectorOf({ stream, type, subject, source }: Conjunction): Selector {
+  return and([
+    ...(source === undefined ? termsOf('stream', stream) : [term('by-source', source)]),
+    ...termsOf('type', type),
+    ...(subject?.kind === 'none' ? [NO_SUBJECT] : termsOf('subject', subject)),
+  ]);
+}
+
+function termsOf(attribute: 'stream' | 'type' | 'subject', match: TextMatch | undefined): readonly Selector[] {
+  if (match === undefined) return [];
+  return [term(match.kind === 'equals' ? `by-${attribute}` : `by-${attribute}-prefix`, match.value)];
 }
 
 type Contradiction = 'contradiction';

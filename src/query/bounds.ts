@@ -1,8 +1,7 @@
 /** The events that a walk may return: between two revisions or events, in a direction. */
 import { nearestRevision } from '#base';
-import type { DatabaseReader } from '#database';
+import { type DatabaseReader, INDEX_MAX, type RankRange, rankOf, rankRange } from '#database';
 import type { Direction, Position, RevisionBounds } from '#model';
-import { INDEX_MAX, type RankRange, rankOf, rankRange } from './rank.ts';
 
 export interface Bounds {
   readonly direction: Direction;

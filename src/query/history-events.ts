@@ -4,7 +4,7 @@
  * When many tested events in a row are not selected, the walk finds the next match from the heads and skips to it: it
  * reads the transactions between selected events only while that is cheaper. (Q4)
  */
-import type { DatabaseReader, StoredEvent, StoredTransaction } from '#database';
+import { type DatabaseReader, rankOf, type StoredEvent, type StoredTransaction } from '#database';
 import type { Selector } from '#model';
 import type { Bounds } from './bounds.ts';
 import type { EventChunks } from './event-chunks.ts';
@@ -12,7 +12,6 @@ import { type PassingTest, passingTestOf } from './event-test.ts';
 import { HistoryScan } from './history-scan.ts';
 import { nextMatch } from './next-match.ts';
 import { type EventVisitor, PassingEvent } from './passing-event.ts';
-import { rankOf } from './rank.ts';
 import type { SlicePace } from './slice-pace.ts';
 
 export interface HistoryEventsOptions {

@@ -1,9 +1,8 @@
 /** The events of index entries, in the order of the entries. */
-import type { DatabaseReader, PostingEntry, StoredEvent } from '#database';
+import { type DatabaseReader, END_RANK, type Hits, type PostingEntry, type StoredEvent } from '#database';
 import { Candidates, type EventChunks, Slice } from './event-chunks.ts';
 import type { EventTest } from './event-test.ts';
-import type { Hits } from './hits.ts';
-import { END_RANK } from './rank.ts';
+import { offerHits } from './list-entries.ts';
 import type { SlicePace } from './slice-pace.ts';
 
 export interface HitEventsOptions {
@@ -35,29 +34,14 @@ export class HitEvents implements EventChunks {
     const { hits, test, pace } = this.#options;
     const slice = new Slice(left, pace);
     for (let readsLeft = SLICE_READS; !slice.full; ) {
-      readsLeft -= await this.#find(this.#candidates.roomIn(slice, test), readsLeft);
+      const entriesMax = this.#candidates.roomIn(slice, test) - this.#found.length;
+      const limits = { entriesMax, readsMax: readsLeft };
+      // Lists with few common events need long walks without a match, so the slice ends after many reads.
+      readsLeft -= await offerHits(hits, limits, (entry) => this.#found.push(entry));
       if (this.#found.length === 0) break;
       this.#found.splice(0, await this.#candidates.readInto(slice, this.#found, test));
     }
     await hits.release();
     return this.isOver && slice.events.length === 0 ? undefined : slice.events;
-  }
-
-  /** Finds entries until there are `count`. Returns the number of reads that it took. */
-  async #find(count: number, readsMax: number): Promise<number> {
-    const { hits } = this.#options;
-    let reads = 0;
-    while (this.#found.length < count && hits.rank !== END_RANK) {
-      if (hits.ready) {
-        this.#found.push(hits.entry());
-        hits.seek(hits.rank + 1);
-      } else {
-        // Lists with few common events need long walks without a match, so the slice ends here.
-        if (reads === readsMax) break;
-        await hits.settle();
-        reads++;
-      }
-    }
-    return reads;
   }
 }

@@ -45,7 +45,7 @@ export function refusalById(source: DatabaseSource, id: Uint8Array): Promise<Kep
 }
 
 /** The facts of an applied revision. */
-export function databaseAtRevision(source: DatabaseSource, revision: number): DatabaseFacts {
+export async function databaseAtRevision(source: DatabaseSource, revision: number): Promise<DatabaseFacts> {
   const reader = new DatabaseReader(source);
   const applied = reader.applied();
   assert(

@@ -6,9 +6,7 @@
  * parts once. Neither uses more memory than its parts. (Q3)
  */
 import { assert } from '#base';
-import type { PostingEntry } from '#database';
-import type { Hits } from './hits.ts';
-import { END_RANK } from './rank.ts';
+import { END_RANK, type Hits, type PostingEntry } from '#database';
 
 /** `parts`: one or more, those with the fewest entries first. */
 export function intersection(parts: readonly Hits[]): Hits {

@@ -5,13 +5,22 @@
  * costs about as much as testing ten thousand events, since a prefix has thousands of lists, and gives the distance to
  * the next match. (Q4)
  */
-import { type DatabaseReader, type HeadContent, walkHeads } from '#database';
+import {
+  type DatabaseReader,
+  END_RANK,
+  type HeadContent,
+  type Lists,
+  listHits,
+  listsOf,
+  type Prefix,
+  positionOf,
+  type RankRange,
+  rankRange,
+  settled,
+  walkHeads,
+} from '#database';
 import { normalise, type Selector } from '#model';
 import type { Bounds } from './bounds.ts';
-import { settled } from './hits.ts';
-import { listHits } from './list-hits.ts';
-import { type Lists, listsOf, type Prefix } from './lists.ts';
-import { END_RANK, positionOf, type RankRange, rankRange } from './rank.ts';
 
 export interface NextMatch {
   /**

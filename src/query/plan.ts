@@ -16,12 +16,20 @@
  * cheaper, the plan is to walk the history and test each event.
  */
 import { assert, compareBytes } from '#base';
-import { type DatabaseReader, type HeadContent, type HeadLookup, latestOf, walkHeads } from '#database';
+import {
+  type DatabaseReader,
+  equalitiesOf,
+  type HeadContent,
+  type HeadLookup,
+  type Hits,
+  latestOf,
+  listHits,
+  listsOf,
+  type Prefix,
+  walkHeads,
+} from '#database';
 import { type Conjunction, normalise, type Selector } from '#model';
 import { type Bounds, historyCost, isEmpty, upTo } from './bounds.ts';
-import type { Hits } from './hits.ts';
-import { listHits } from './list-hits.ts';
-import { equalitiesOf, listsOf, type Prefix } from './lists.ts';
 import { intersection, union } from './merged-hits.ts';
 
 export type Plan =

@@ -17,7 +17,7 @@
  * rows of the time index, it comes first. (Q4)
  */
 import { assert } from '#base';
-import { type DatabaseReader, eventsOf, type PostingEntry, type StoredEvent } from '#database';
+import { type DatabaseReader, eventsOf, type PostingEntry, rankRange, type StoredEvent } from '#database';
 import type { Direction, EffectiveTimeBounds, Position, Selector } from '#model';
 import { type Bounds, historyCost, isEmpty, upTo } from './bounds.ts';
 import { Candidates, type EventChunks, Slice } from './event-chunks.ts';
@@ -26,7 +26,6 @@ import { HistoryEntries } from './history-entries.ts';
 import { transactionOf } from './history-scan.ts';
 import { ListEntries } from './list-entries.ts';
 import { type Plan, planSelector } from './plan.ts';
-import { rankRange } from './rank.ts';
 import type { SlicePace } from './slice-pace.ts';
 import { SortedPass } from './sorted-pass.ts';
 import type { TimePlace } from './time-place.ts';

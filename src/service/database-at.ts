@@ -38,7 +38,7 @@ export async function databaseAtTimestamp(
     const source = context.reads.source(binding);
     const at = await revisionAtTimestamp(source, revision, request.timestamp);
     if (at !== revision) {
-      const latest = context.reads.describe(binding, revision);
+      const latest = await context.reads.describe(binding, revision);
       if (isNow(context.clock.nowMs(), latest, request.timestamp)) return latest;
     }
     if (at === undefined) {

@@ -30,7 +30,7 @@ export async function describedElsewhere(
     for (const { node: number } of asked) others.delete(number);
     for (const description of lists.flat()) if (open.delete(description.databaseId)) described.push(description);
   }
-  return [...described, ...[...open.values()].map((binding) => reads.describe(binding, ZERO))];
+  return [...described, ...(await Promise.all([...open.values()].map((binding) => reads.describe(binding, ZERO))))];
 }
 
 /**

@@ -42,7 +42,7 @@ export class Reads {
   }
 
   /** The instance at a revision that is applied here. */
-  describe(binding: Binding, revision: Revision): DatabaseDescription {
+  async describe(binding: Binding, revision: Revision): Promise<DatabaseDescription> {
     const common = {
       databaseName: binding.name,
       databaseId: binding.databaseId,
@@ -54,7 +54,7 @@ export class Reads {
       const chainHash = this.#sha256([parseUuid(rootOf(binding)) ?? new Uint8Array(0)]);
       return { ...common, basis: revision, revisionTimeMs: binding.createdAtMs, eventCount: 0, chainHash };
     }
-    const facts = this.#factsOf(binding, revision);
+    const facts = await this.#factsOf(binding, revision);
     return {
       ...common,
       basis: toRevision(facts.basis),
@@ -65,10 +65,10 @@ export class Reads {
   }
 
   /** Facts never change. They own their bytes, because a view would keep a whole block in memory. */
-  #factsOf(binding: Binding, revision: Revision): DatabaseFacts {
+  async #factsOf(binding: Binding, revision: Revision): Promise<DatabaseFacts> {
     const known = this.#facts.get(binding);
     if (known?.revision === revision) return known;
-    const read = databaseAtRevision(this.source(binding), revision);
+    const read = await databaseAtRevision(this.source(binding), revision);
     const facts = { ...read, chainHash: Uint8Array.from(read.chainHash) };
     this.#facts.set(binding, facts);
     return facts;

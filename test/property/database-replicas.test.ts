@@ -63,7 +63,7 @@ it(
         const count = readRecords(historyOf(host.kv), 0)?.length ?? 0;
         for (const segment of segments) {
           const [, first] = segment.split(' ').map(Number);
-          const before = databaseAt(host.reader(), host.machine.applied, (first ?? 0) - 1);
+          const before = await databaseAt(host.reader(), host.machine.applied, (first ?? 0) - 1);
           expect(segment.split(' ')[2]).toBe(toHex(before.chainHash));
         }
         // A segment ends with the record that reaches its size.

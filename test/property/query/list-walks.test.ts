@@ -2,11 +2,18 @@
 // reads little for any distance (Q4). Method: random seeks against a sorted array; a counting reader.
 import * as fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { DatabaseReader, HEAD_KIND, type HeadContent } from '#database';
+import {
+  DatabaseReader,
+  END_RANK,
+  HEAD_KIND,
+  type HeadContent,
+  type Hits,
+  listHits,
+  rankOf,
+  rankRange,
+  settled,
+} from '#database';
 import type { Direction } from '#model';
-import { type Hits, settled } from '../../../src/query/hits.ts';
-import { listHits } from '../../../src/query/list-hits.ts';
-import { END_RANK, rankOf, rankRange } from '../../../src/query/rank.ts';
 import { CountingReader } from '../../support/counting-reader.ts';
 import { KnownDatabase } from '../../support/known-database.ts';
 import { memoryKv } from '../../support/memory-kv.ts';

@@ -3,20 +3,23 @@
 import { expect, it } from 'vitest';
 import { encodeUtf8 } from '#base';
 import {
+  compareHistory,
   DatabaseReader,
+  databaseAt,
   eventsOf,
   HEAD_KIND,
-  PostingCursor,
   type PostingEntry,
   readTimeKey,
   readTimeRow,
 } from '#database';
 import { and, NO_SUBJECT, readEvent, type Selector, term } from '#model';
+import { CountingReader } from '../../support/counting-reader.ts';
 import { walkPostings } from '../../support/database-checks.ts';
 import { DatabaseHost, sourceOf } from '../../support/database-host.ts';
 import type { OracleEvent } from '../../support/database-oracle.ts';
 import { transactionOf } from '../../support/database-requests.ts';
 import { LendingReader } from '../../support/lending-reader.ts';
+import { withMethods } from '../../support/with-methods.ts';
 
 const ORDERS = { kind: HEAD_KIND.STREAM, term: encodeUtf8('orders') } as const;
 
@@ -53,7 +56,7 @@ it.each([63, 64, 65, 1000])('posting lists have %i events of one transaction, in
   const reader = host.reader();
   const found = await postings(reader, 1);
   expect(found.map(({ index }) => index)).toEqual(Array.from({ length: count }, (_, index) => index));
-  const ids = found.map((entry) => reader.eventOf(entry).bytes).map((bytes) => readEvent(bytes, 0, bytes.length).id);
+  const ids = found.map((entry) => reader.eventBytes(entry)).map((bytes) => readEvent(bytes, 0, bytes.length).id);
   expect(ids).toEqual(orders(count).map(({ id }) => id));
   expect(reader.head(ORDERS)).toMatchObject({ count, inlineCount: count % 64 === 0 ? 64 : count % 64 });
 });
@@ -69,7 +72,6 @@ it('records of any size are found by revision, by event and in slices of any siz
   for (const { revision, position, end } of whole.toReversed()) {
     expect(reader.transactionHead(revision)).toMatchObject({ revision, position, end });
     expect(eventsOf(reader.transaction(revision)).map(({ position: at }) => at.revision)).toContain(revision);
-    expect(reader.eventAt({ revision, index: 3 })).toBeUndefined();
     reader.release();
   }
   const { end } = reader.applied() ?? { end: 0 };
@@ -104,10 +106,43 @@ it('events of posting entries are the same one by one and all at once, in any or
   for (const entries of [list, shuffled, list.slice(0, 1), []]) {
     reader.release();
     expect(await reader.eventsOf(entries)).toEqual(
-      entries.map((entry) => new DatabaseReader(host.source).eventOf(entry)),
+      entries.map((entry) => new DatabaseReader(host.source).eventIn(entry)),
     );
   }
   expect(list.filter(({ hasStoredId }) => hasStoredId)).toHaveLength(119);
+});
+
+it('the facts of an earlier revision are read off this thread', async () => {
+  const host = new DatabaseHost();
+  for (let n = 0; n < 2; n++) await host.apply(transactionOf(orders(3, 3 * n)));
+  await host.flush();
+  const history = withMethods(host.kv.history, {
+    read: () => {
+      throw new Error('This thread would wait for the disk');
+    },
+  });
+  const reader = new DatabaseReader({ ...host.source, kv: withMethods(host.kv, { history }) });
+  const applied = host.machine.applied;
+  expect(await databaseAt(reader, applied, 1)).toMatchObject({ revision: 1, totalEvents: 3 });
+  expect(await databaseAt(reader, applied, 2)).toMatchObject({ revision: 2, totalEvents: 6 });
+});
+
+it('a position of a peer that is inside an event makes a comparison read little', async () => {
+  const host = new DatabaseHost();
+  const hash = new Uint8Array(32).fill(7);
+  // It looks like a definition of 5 MB.
+  const forged = [2, 0xc0, 0x96, 0xb1, 0x02, 1, 1, 1, ...hash, 2, 3];
+  const data = new Uint8Array(900_000);
+  data.set(forged);
+  for (let n = 0; n < 7; n++) await host.apply(transactionOf(orders(1, n), [], data));
+  await host.flush();
+  const { bytes, position: start } = host.reader().transaction(1);
+  const position = start + Buffer.from(bytes).indexOf(Buffer.from(forged));
+  const { revision, chainHash } = host.machine.applied;
+  const counted = new CountingReader(host.kv);
+  const verdict = compareHistory({ ...host.source, kv: counted }, { revision, chainHash, control: { position, hash } });
+  expect(verdict).toMatchObject({ here: 'missing' });
+  expect(counted.bytes).toBeLessThan(100_000);
 });
 
 it('rows of effective times have whole transactions, and no further one when they have 256 events', async () => {
@@ -203,5 +238,5 @@ it('broken rows (D1) stop a machine that needs them', async () => {
   await host.reopen(false);
   await expect(host.apply(transactionOf(orders(1, 9)))).rejects.toThrow('is corrupt: its checksum is');
   const reader = new DatabaseReader(sourceOf(host.kv));
-  expect(() => PostingCursor.open(reader, { name: ORDERS, at: 1, direction: 'forward' })).toThrow('is corrupt');
+  expect(() => reader.head(ORDERS)).toThrow('is corrupt');
 });

@@ -3,9 +3,9 @@
  *
  * Entries in memory are walked synchronously; reading more of a list is asynchronous. A walk that needs the store is
  * not `ready`: its rank is then a lower bound of its next entry, which is often enough to combine it with others. A
- * caller that needs the entry itself awaits `settle`. (Q3)
+ * caller that needs the entry itself awaits `settle`.
  */
-import type { PostingEntry } from '#database';
+import type { PostingEntry } from './posting.ts';
 
 export interface Hits {
   /** Rank of the next entry when `ready`, else a lower bound. `END_RANK` at the end. Never decreases. */

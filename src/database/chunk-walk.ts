@@ -6,11 +6,13 @@
  * it. Chunks are read ahead, a few at first, then more. A seek beyond the chunks that were read ahead opens the range
  * again at its target, so that its cost does not depend on the distance.
  */
-import { type DatabaseReader, type HeadName, PostingBlock, positionOfChunk, readChunk } from '#database';
 import type { KvRange, KvRow } from '#kv';
 import type { Direction, Position } from '#model';
-import { placeInBlock } from './block-search.ts';
+import { readChunk } from './head.ts';
+import { type HeadName, positionOfChunk } from './keys.ts';
+import { PostingBlock } from './posting.ts';
 import { positionOf, rankOf } from './rank.ts';
+import type { DatabaseReader } from './reader.ts';
 
 const READ_AHEAD_MIN = 2;
 const READ_AHEAD_GROWTH = 4;
@@ -134,4 +136,14 @@ export class ChunkWalk {
     this.#exhausted = this.#ahead.length === 0;
     this.#readAhead = Math.min(READ_AHEAD_MAX, this.#readAhead * READ_AHEAD_GROWTH);
   }
+}
+
+/** Index of the first entry at or above the rank, in the order of the direction; −1 when all are below it. */
+export function placeInBlock(block: PostingBlock, rank: number, direction: Direction): number {
+  const position = positionOf(rank);
+  const place = block.firstAtOrAfter(position);
+  if (direction === 'forward') return place < block.count ? place : -1;
+  const isExact =
+    place < block.count && block.revision(place) === position.revision && block.index(place) === position.index;
+  return isExact ? place : place - 1;
 }

@@ -1,7 +1,7 @@
 /** The posting lists of an alternative of a selector. */
 import { encodeUtf8 } from '#base';
-import { HEAD_KIND, type HeadKind, type HeadName, NO_SUBJECT_HEAD } from '#database';
 import type { Conjunction, TextMatch } from '#model';
+import { HEAD_KIND, type HeadKind, type HeadName, NO_SUBJECT_HEAD } from './keys.ts';
 
 /** All lists of a kind whose names have this prefix. */
 export interface Prefix {

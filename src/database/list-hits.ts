@@ -5,13 +5,14 @@
  * positions →   [chunk][chunk][chunk] … [chunk][inline entries of the head]
  * ```
  * The head is read before any chunk, and chunks are immutable once their entries have left a head. So all entries below
- * the oldest inline one are in the chunks, whatever is written concurrently, and no read view is needed. (Q2)
+ * the oldest inline one are in the chunks, whatever is written concurrently, and no read view is needed. (D7)
  */
-import { type DatabaseReader, type HeadContent, inlineEntries, PostingBlock, type PostingEntry } from '#database';
-import { placeInBlock } from './block-search.ts';
-import { ChunkWalk } from './chunk-walk.ts';
+import { ChunkWalk, placeInBlock } from './chunk-walk.ts';
+import { type HeadContent, inlineEntries } from './head.ts';
 import type { Hits } from './hits.ts';
+import { PostingBlock, type PostingEntry } from './posting.ts';
 import { END_RANK, type RankRange, rankOf, rankRange } from './rank.ts';
+import type { DatabaseReader } from './reader.ts';
 
 /** The entries of the list whose ranks are within the bounds. */
 export function listHits(reader: DatabaseReader, head: HeadContent, bounds: RankRange): Hits {
