@@ -1,8 +1,13 @@
-/** Follows the hashes of a history from record to record: whether each continues those before it. */
-import { compareBytes, type Sha256 } from '#base';
-import { decodeDefinitionEntry } from '#model';
+/**
+ * Follows a history from record to record: whether each continues those before it. The hashes cover the bodies of
+ * transactions and the payloads of control records. What else is in a record is checked against the records before, as
+ * far as it follows from them.
+ */
+import { compareBytes, decodeUtf8, type Sha256 } from '#base';
+import { decodeDefinitionEntry, eventFacts } from '#model';
 import type { ControlMark } from './applied.ts';
 import { copyRange } from './bytes-range.ts';
+import { endingOf } from './event-identity.ts';
 import {
   type ControlRecord,
   controlHash,
@@ -13,7 +18,7 @@ import {
 } from './record.ts';
 import { readRefusal } from './refusal-record.ts';
 
-/** Where a history ends: with an equal one, two replicas have equal histories up to there. */
+/** Where a history ends: with an equal one, two replicas have equal transactions and control records up to there. */
 export interface HistoryPoint {
   readonly revision: number;
   readonly chainHash: Uint8Array;
@@ -21,42 +26,62 @@ export interface HistoryPoint {
   readonly control: ControlMark | undefined;
 }
 
-export class HistoryChain implements HistoryPoint {
+/** With what the records after it are checked against besides. */
+export interface ChainStart extends HistoryPoint {
+  readonly index: number;
+  readonly term: number;
+  /** Events in the revisions 1 to `revision`. */
+  readonly totalEvents: number;
+}
+
+export class HistoryChain implements ChainStart {
   /** Place in the log of the last record that was taken. */
   index: number;
+  term: number;
   revision: number;
   chainHash: Uint8Array;
+  totalEvents: number;
   control: ControlMark | undefined;
   readonly #sha256: Sha256;
   readonly #isWhole: boolean;
 
   /** `isWhole`: the control records before the start are known; otherwise the first one is believed. */
-  constructor(sha256: Sha256, start: HistoryPoint & { readonly index: number }, isWhole: boolean = true) {
+  constructor(sha256: Sha256, start: ChainStart, isWhole: boolean = true) {
     this.#sha256 = sha256;
     this.#isWhole = isWhole;
     this.index = start.index;
+    this.term = start.term;
     this.revision = start.revision;
     this.chainHash = start.chainHash;
+    this.totalEvents = start.totalEvents;
     this.control = start.control;
   }
 
   /** Why the record does not continue where the last one ended; undefined when it does. */
   take(record: StoredRecord): string | undefined {
-    const { index } = record.place;
+    const { index, term } = record.place;
     if (index <= this.index) return `entry ${index} of the log follows ${this.index}`;
+    if (term < this.term) return `an entry of term ${term} follows one of term ${this.term}`;
     const fault = isControl(record) ? this.#takeControl(record) : this.#takeTransaction(record);
-    if (fault === undefined) this.index = index;
-    return fault;
+    if (fault !== undefined) return fault;
+    this.index = index;
+    this.term = term;
+    return undefined;
   }
 
-  #takeTransaction({ revision, bytes, view, chainHash, storedIds, eventCount }: StoredTransaction): string | undefined {
+  #takeTransaction(transaction: StoredTransaction): string | undefined {
+    const { revision, bytes, view, chainHash, eventCount } = transaction;
     if (revision !== this.revision + 1) return `revision ${revision} follows ${this.revision}`;
     const expected = this.#sha256([this.chainHash, bytes.subarray(view.body.start, view.body.end)]);
     if (compareBytes(expected, chainHash) !== 0) return 'its chain hash does not follow from its body';
-    // The hash does not cover them.
-    const stray = storedIds.find((stored) => stored.index >= eventCount);
-    if (stray !== undefined) return `it has an id of event ${stray.index} and ${eventCount} events`;
+    // The hash does not cover these.
+    const totalEvents = this.totalEvents + eventCount;
+    if (transaction.totalEvents !== totalEvents)
+      return `it counts ${transaction.totalEvents} events, and ${totalEvents} would be right`;
+    const fault = faultInStoredIds(transaction);
+    if (fault !== undefined) return fault;
     this.revision = revision;
+    this.totalEvents = totalEvents;
     this.chainHash = expected;
     return undefined;
   }
@@ -72,4 +97,21 @@ export class HistoryChain implements HistoryPoint {
     this.control = { position: record.position, hash: copyRange(expected) };
     return undefined;
   }
+}
+
+/** Only a look-up in the indexes tells whether an id was taken, but not what it became then. */
+function faultInStoredIds({ revision, bytes, view, storedIds, eventCount }: StoredTransaction): string | undefined {
+  let last = -1;
+  for (const { index, id } of storedIds) {
+    if (index <= last) return `an id of event ${index} follows that of event ${last}`;
+    if (index >= eventCount) return `it has an id of event ${index} and ${eventCount} events`;
+    const { idStart, idEnd } = eventFacts(bytes, view.body.eventStarts[index] ?? 0, view.body.eventEnds[index] ?? 0);
+    const own = decodeUtf8(bytes, idStart, idEnd);
+    const ending = endingOf(revision, index);
+    let stem = id;
+    while (stem !== own && stem.endsWith(ending)) stem = stem.slice(0, -ending.length);
+    if (stem !== own || id === own) return `event ${index} has the id "${own}", and is stored as "${id}"`;
+    last = index;
+  }
+  return undefined;
 }

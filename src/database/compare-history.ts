@@ -5,7 +5,8 @@
  * ```
  * point := varint revision, 32 bytes H(revision), [varint position of the last control record, 32 bytes its hash]
  * ```
- * The hash of a control record proves those before it and the transactions before it; H(revision) proves the rest.
+ * The hash of a control record proves the payloads of those before it and the bodies of the transactions before it;
+ * H(revision) proves the other bodies.
  */
 import { ByteReader, ByteWriter, compareBytes, toHex } from '#base';
 import { type Applied, readControlMark, writeControlMark } from './applied.ts';
@@ -14,6 +15,7 @@ import type { HistoryPoint } from './chain.ts';
 import { isFaultOfRow } from './corruption.ts';
 import { genesisHash } from './facts.ts';
 import { DatabaseReader, type DatabaseSource } from './reader.ts';
+import type { TransactionHead } from './record.ts';
 
 /** What differs, and the value of it in both. */
 export interface HistoryDifference {
@@ -47,7 +49,7 @@ export function compareHistory(source: DatabaseSource, point: HistoryPoint): His
   const reader = new DatabaseReader(source);
   const applied = reader.applied();
   if (applied === undefined || point.revision > applied.revision) return 'beyond';
-  const chainHash = chainHashOf(reader, applied, point.revision);
+  const { chainHash } = stateAt(reader, applied, point.revision);
   const difference = differenceBetween(`the chain hash of revision ${point.revision}`, chainHash, point.chainHash);
   if (difference !== undefined || point.control === undefined) return difference ?? 'same';
   const { position, hash } = point.control;
@@ -59,9 +61,14 @@ export function compareHistory(source: DatabaseSource, point: HistoryPoint): His
   return differenceBetween(`the hash of the control record at ${position}`, here, hash) ?? 'same';
 }
 
-export function chainHashOf(reader: DatabaseReader, { rootId }: Applied, revision: number): Uint8Array {
-  if (revision === 0) return genesisHash(reader.source.sha256, rootId);
-  return reader.transactionHead(revision).chainHash;
+/** What the record of a revision says of the transactions up to it. */
+export function stateAt(
+  reader: DatabaseReader,
+  { rootId }: Applied,
+  revision: number,
+): Pick<TransactionHead, 'chainHash' | 'totalEvents'> {
+  if (revision > 0) return reader.transactionHead(revision);
+  return { chainHash: genesisHash(reader.source.sha256, rootId), totalEvents: 0 };
 }
 
 /** Undefined: both are the same. */

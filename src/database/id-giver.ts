@@ -6,7 +6,7 @@
  * is free. "Taken" looks at every event before, those of the same transaction included.
  */
 import { decodeUtf8, encodeUtf8 } from '#base';
-import { hashOfId, type IdBytes, isIdOf, isSameId, storedPlaces } from './event-identity.ts';
+import { endingOf, hashOfId, type IdBytes, isIdOf, isSameId, storedPlaces } from './event-identity.ts';
 import type { KeyFilter } from './key-filter.ts';
 import type { KeyHash } from './key-hash.ts';
 import type { Pending } from './pending.ts';
@@ -67,7 +67,7 @@ export class IdGiver {
     let found = this.#lookUp(request, id);
     while (found.taken) {
       const stem = event.storedId ?? decodeUtf8(request.bytes, event.idStart, event.idEnd) ?? '';
-      const text = `${stem}~${request.revision}.${index}`;
+      const text = stem + endingOf(request.revision, index);
       const bytes = encodeUtf8(text);
       event.storedId = text;
       id = { stream: id.stream, bytes, from: 0, to: bytes.length };

@@ -9,7 +9,7 @@
 import { compareBytes, type LogIndex, NO_BYTES, type Revision, type Term } from '#base';
 import type { Applied } from './applied.ts';
 import { HistoryChain } from './chain.ts';
-import { chainHashOf } from './compare-history.ts';
+import { stateAt } from './compare-history.ts';
 import { isFaultOfRow, unexpectedRow } from './corruption.ts';
 import { DatabaseReader, type DatabaseSource } from './reader.ts';
 import { isControl, RECORD, type StoredRecord } from './record.ts';
@@ -25,7 +25,8 @@ export interface DurablePoint {
 
 /** Checks what is above the durable point, up to the applied row. As text: what cannot be vouched for. */
 export async function verifyHistory(source: DatabaseSource, durable: DurablePoint): Promise<string | undefined> {
-  const chain = new HistoryChain(source.sha256, { ...durable, chainHash: NO_BYTES, control: undefined }, false);
+  const start = { ...durable, chainHash: NO_BYTES, totalEvents: 0, control: undefined };
+  const chain = new HistoryChain(source.sha256, start, false);
   try {
     const fault = await faultAbove(source, durable, chain);
     return fault && `After revision ${chain.revision} and entry ${chain.index}: ${fault}`;
@@ -59,7 +60,8 @@ async function faultAbove(
   const reader = new DatabaseReader(source, { lends: true });
   const applied = reader.applied();
   if (applied === undefined) throw unexpectedRow(reader.keys.applied(), 'the applied row is missing');
-  chain.chainHash = chainHashOf(new DatabaseReader(source), applied, durable.revision);
+  const { chainHash, totalEvents } = stateAt(new DatabaseReader(source), applied, durable.revision);
+  Object.assign(chain, { chainHash, totalEvents });
   const from = durableEnd(source, durable, applied.end);
   const definitions: number[] = [];
   let position = from;

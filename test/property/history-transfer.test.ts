@@ -136,6 +136,31 @@ describe('an imported history', () => {
     expect(check.take(data)).not.toBeTypeOf('string');
   });
 
+  it('is refused with what no hash covers, but follows from the records before', async () => {
+    const one = new DatabaseHost();
+    const event = { id: 'same', type: 't', source: 'orders', stream: 'orders' };
+    for (let n = 0; n < 2; n++) await one.apply(transactionOf([event, event]));
+    await one.flush();
+    const other = new DatabaseHost();
+    const { data } = await historyFor(one, other).next(1e6);
+    const { position, view } = one.reader().transaction(1);
+    const id = data.indexOf(0x7e, position);
+    expect([...data.subarray(id, id + 4)]).toEqual(Array.from('~1.1', (letter) => letter.charCodeAt(0)));
+    const total = data.lastIndexOf(0x20, position + view.body.start - 2) + 1;
+    const cases: readonly [at: number, from: number, to: number, fault: RegExp][] = [
+      [total, 2, 3, /counts 3 events, and 2 would be right/],
+      [id + 1, 0x31, 0x32, /event 1 has the id "same", and is stored as "same~2.1"/],
+      [id - 1, 0x65, 0x66, /event 1 has the id "same", and is stored as "samf~1.1"/],
+      [position - 1, 1, 2, /an entry of term 1 follows one of term 2/],
+    ];
+    for (const [at, from, to, fault] of cases) {
+      expect(data[at], String(fault)).toBe(from);
+      const check = new HistoryImport(other.source, other.machine.applied);
+      expect(check.take(data.with(at, to))).toMatch(fault);
+      expect(check.take(data)).not.toBeTypeOf('string');
+    }
+  });
+
   it('is not exported to a replica with another history', async () => {
     const list = fc.sample(requests, { numRuns: 1, seed: 5 })[0] ?? [];
     const one = await hostWith(list);
