@@ -17,7 +17,7 @@
  * contradicts this, it has lost synced data, and the node refuses to start: it would otherwise treat such a log as
  * obsolete, and create the replica again without its acknowledged entries once its catalog has caught up.
  */
-import { assert, CATALOG_GROUP, DatabaseError, type GroupId } from '#base';
+import { assert, CATALOG_GROUP, DatabaseError, type GroupId, inParallel } from '#base';
 import type { KvStore } from '#kv';
 import { decodeTail, type RecoveredGroup, type RecoveredLog, tailKey } from '#storage';
 import type { AppliedMark, DurableMark, Machine, Machines, StoredMark } from '../machine.ts';
@@ -69,28 +69,34 @@ export interface RecoveryPorts {
   readonly machines: Machines;
 }
 
+/** Databases whose histories are cut and verified at the same time: one mostly waits for the disk. */
+const AT_ONCE = 8;
+
 /** Repairs every database in the log and the catalog, and returns what is left to do. */
 export async function recoverDatabases(
   ports: RecoveryPorts,
   log: RecoveredLog,
   isHere: (group: GroupId) => boolean,
 ): Promise<RecoveryPlan> {
+  const databases = [...log.groups.values()].filter(({ group }) => group !== CATALOG_GROUP);
+  const here = databases.filter(({ group }) => isHere(group));
+  const marks = new Map<GroupId, AppliedMark>();
+  await inParallel(AT_ONCE, here, async (recovered) => {
+    const mark = await wholeMark(ports, recovered);
+    if (mark !== undefined) marks.set(recovered.group, mark);
+  });
   const behind: GroupId[] = [];
-  const orphans: GroupId[] = [];
   const ahead: { readonly group: GroupId; readonly mark: DurableMark }[] = [];
   const restarts: { readonly group: GroupId; readonly mark: DurableMark }[] = [];
-  for (const recovered of log.groups.values()) {
+  for (const recovered of here) {
     const { group, checkpoint } = recovered;
-    if (group === CATALOG_GROUP) continue;
-    if (!isHere(group)) {
-      orphans.push(group);
-      continue;
-    }
-    const mark = await recoverDatabase(ports, recovered);
+    // One at a time: each takes memory.
+    const mark = marks.get(group) ?? (await rebuild(ports, recovered));
     if (isUnlogged(mark, recovered)) restarts.push({ group, mark });
     else if (lastOf(recovered) > mark.index) behind.push(group);
     else if (mark.index > checkpoint.index) ahead.push({ group, mark });
   }
+  const orphans = databases.filter((each) => !here.includes(each)).map(({ group }) => group);
   return { behind, orphans, ahead, restarts };
 }
 
@@ -115,16 +121,22 @@ export function checkFirst(bindings: readonly Binding[], { tombstones }: Pick<Re
   }
 }
 
-/** Repairs the state of the group; returns its mark. */
-async function recoverDatabase(ports: RecoveryPorts, recovered: RecoveredGroup): Promise<AppliedMark> {
-  const { kv, syncStore, machines } = ports;
+/** Cuts the history of the group; returns the mark of its state if that is whole. */
+async function wholeMark({ kv, machines }: RecoveryPorts, recovered: RecoveredGroup): Promise<AppliedMark | undefined> {
   const { group, checkpoint } = recovered;
   const applied = markOf(machines, kv, group);
   if (!isUnlogged(applied, recovered)) checkPlace(group, applied, recovered);
   // A batch may have lost its rows and kept its records, or the other way round.
   const reaches = (await kv.cutHistory(group, applied.end)) === applied.end;
   const isWhole = reaches && (applied.index === checkpoint.index || (await machines.verify(kv, group, checkpoint)));
-  if (isWhole) return applied;
+  return isWhole ? applied : undefined;
+}
+
+/** Makes the state of the group that of its checkpoint; returns its mark. */
+async function rebuild(
+  { kv, syncStore, machines }: RecoveryPorts,
+  { group, checkpoint }: RecoveredGroup,
+): Promise<AppliedMark> {
   // Each step is durable before the next, so that another power failure cannot hide the damage.
   const { end: synced } = decodeTail(group, kv.get(tailKey(group)));
   await machines.rebuild({ from: kv, to: new SyncedStore(kv, syncStore) }, group, { ...checkpoint, synced });

@@ -42,7 +42,9 @@ export class Histories {
   readonly #reader: SegmentReader;
   readonly #writer: SegmentWriter;
   readonly #rows: TailRows;
-  #turn: Promise<unknown> = Promise.resolve();
+  /** The last call that runs alone, and the cuts after it. */
+  #alone: Promise<unknown> = Promise.resolve();
+  #cuts: Promise<unknown> = Promise.resolve();
 
   constructor({ directory, rows, ...options }: HistoriesOptions) {
     this.#directory = directory;
@@ -66,20 +68,22 @@ export class Histories {
    * the caller sees to.
    */
   sync(): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#runAlone(async () => {
       const tails = await this.#writer.sync();
       if (tails.size > 0) await this.#rows.write([...tails].map(toRow), { sync: false });
     });
   }
 
-  /** As `KvStore.cutHistory`. */
+  /** As `KvStore.cutHistory`. Several histories may be cut at once. */
   cut(group: GroupId, position: number): Promise<number> {
-    return this.#inTurn(() => this.#cut(group, position));
+    const cut = this.#alone.then(() => this.#cut(group, position));
+    this.#cuts = Promise.allSettled([this.#cuts, cut]).then(() => undefined);
+    return cut;
   }
 
   /** As `KvStore.copyHistory`; durable with the next `sync` and its rows. */
   copy(from: GroupId, to: GroupId): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#runAlone(async () => {
       await this.#cut(to, 0);
       await this.#writer.copy(from, to);
     });
@@ -123,9 +127,9 @@ export class Histories {
   }
 
   /** A sync that runs would write the row of a history that is cut meanwhile. */
-  #inTurn<Value>(work: () => Promise<Value>): Promise<Value> {
-    const done = this.#turn.then(work);
-    this.#turn = done.catch(() => undefined);
+  #runAlone<Value>(work: () => Promise<Value>): Promise<Value> {
+    const done = Promise.all([this.#alone, this.#cuts]).then(work);
+    this.#alone = done.catch(() => undefined);
     return done;
   }
 }
