@@ -67,11 +67,11 @@ While all are being answered it is closed as it comes, and counted in
 
 | for | the most | with 1,024 files | with 1,024, without peer-port |
 |---|---|---|---|
-| log and store | 128 | 128 | 128 |
+| log and store | 108, and an eighth of the limit or 256 | 236 | 236 |
 | metrics | 32, or an eighth of what is left of the limit | 32 | 32 |
-| other nodes, half of them dialled by this one | 512, or a quarter | 224 | 0 |
-| clients of gRPC and HTTP together | the rest | 640 | 864 |
-| clients of one of the two | three quarters of that; of HTTP 4,096 at most | 480 | 648 |
+| other nodes, half of them dialled by this one | 512, or a quarter | 197 | 0 |
+| clients of gRPC and HTTP together | the rest | 559 | 756 |
+| clients of one of the two | three quarters of that; of HTTP 4,096 at most | 419 | 567 |
 
 This page is generated from \`src/main/settings.ts\` by \`npm run docs\`.
 `;

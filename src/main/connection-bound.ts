@@ -5,26 +5,26 @@
  *
  * ```
  *   |<── log, store ──>|<─ metrics ─>|<─── peers ───>|<──────────────────── clients ────────────────────>|
- *    128                32, or an     512, or a       HTTP alone |<─── shared by both ────>| gRPC alone
- *                       eighth        quarter         a quarter              half            a quarter
+ *    108, and           32, or an     512, or a       HTTP alone |<─── shared by both ────>| gRPC alone
+ *    an eighth or 256   eighth        quarter         a quarter              half            a quarter
  * ```
- * The shares divide the file descriptors that remain after those of log and store. Half of the share of peers is for
- * incoming connections.
+ * Segments of histories get the eighth, which is that of the limit. The other shares divide the file descriptors that
+ * remain after those of log and store. Half of the share of peers is for incoming connections.
  *
  * When a share is used up, a new connection replaces one that waits for a request, if there is one (ADR 0015).
  *
  * LevelDB does not recover from a failure to open a file: every later write fails, and the process has to exit.
  */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { readFileSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { DatabaseError } from '#base';
 import type { Logger, Metrics } from '#observability';
+import { segmentFilesMax } from '#storage';
 
-/** An idle node has about 40 open; a start, a compaction and a checkpoint take a few more at a time. */
-const RESERVED = 128;
-/** A node with fewer connections is of no use. */
-const CONNECTIONS_MIN = 32;
+/** Without segments an idle node has about 40 open; a start, a compaction and a checkpoint take a few more at a time. */
+const RESERVED = 108;
+/** With less than 32 connections a node is of no use. */
+const FILES_MIN = 160;
 /** Well above the number of scrapers, and of nodes in the largest clusters. */
 const METRICS_MAX = 32;
 const PEERS_MAX = 512;
@@ -35,19 +35,6 @@ const PORT_PART = 3 / 4;
 /** Diagnostics channels of Node.js: a server has accepted a connection; this process has opened one. */
 const ACCEPTED = 'net.server.socket';
 const DIALLED = 'net.client.socket';
-/** Linux: the soft limit. Node.js has raised it to the hard limit at startup. */
-const LIMIT_LINE = /^Max open files\s+(\d+)/m;
-
-/** Maximum number of open files of the process; undefined when it is unknown or unlimited. */
-export function openFilesMax(): number | undefined {
-  try {
-    const [, soft] = LIMIT_LINE.exec(readFileSync('/proc/self/limits', 'utf8')) ?? [];
-    return soft === undefined ? undefined : Number(soft);
-  } catch {
-    return undefined;
-  }
-}
-
 /** Maximum numbers of connections. */
 export interface ConnectionShares {
   /** Client connections of all ports, including those that this node opens to relay requests. */
@@ -61,11 +48,11 @@ export interface ConnectionShares {
 
 /** @throws DatabaseError when the limit leaves no room for connections. */
 export function connectionShares(filesMax: number, { hasPeers }: { readonly hasPeers: boolean }): ConnectionShares {
-  const all = filesMax - RESERVED;
-  if (all < CONNECTIONS_MIN) {
-    const message = `This process may have ${filesMax} files open at a time, and a node needs ${RESERVED + CONNECTIONS_MIN} at least: raise the limit (ulimit -n, LimitNOFILE)`;
+  if (filesMax < FILES_MIN) {
+    const message = `This process may have ${filesMax} files open at a time, and a node needs ${FILES_MIN} at least: raise the limit (ulimit -n, LimitNOFILE)`;
     throw new DatabaseError('invalid_argument', message, { details: { reason: 'TooFewDescriptors' } });
   }
+  const all = filesMax - RESERVED - segmentFilesMax(filesMax);
   const metrics = Math.min(METRICS_MAX, Math.floor(all * METRICS_PART));
   const peers = hasPeers ? Math.min(PEERS_MAX, Math.floor(all * PEERS_PART)) : 0;
   const clients = all - metrics - peers;

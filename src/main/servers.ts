@@ -26,6 +26,7 @@ import {
   type Tracing,
 } from '#observability';
 import { createService, type Service } from '#service';
+import { openFilesMax } from '#storage';
 import type * as Transport from '#transport';
 import type {
   ByteBudgetSizes,
@@ -39,13 +40,7 @@ import type {
   WebServer,
 } from '#transport';
 import { readAccess } from './access.ts';
-import {
-  ConnectionBound,
-  type ConnectionShares,
-  closedConnections,
-  connectionShares,
-  openFilesMax,
-} from './connection-bound.ts';
+import { ConnectionBound, type ConnectionShares, closedConnections, connectionShares } from './connection-bound.ts';
 import { loadExtractor } from './extractor-module.ts';
 import { untilFree } from './free-port.ts';
 import { callMeter, showGuests } from './guest-gauges.ts';

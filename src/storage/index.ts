@@ -10,6 +10,7 @@
  * of the node, who stops it, and never tried a second time.
  */
 
+export { openFilesMax, segmentFilesMax } from './basis/descriptors.ts';
 export { RESTORE_HINT, StorageFailure } from './basis/storage-failure.ts';
 export { DirectLog } from './direct-log.ts';
 export { type Disk, patientDisk } from './disk.ts';

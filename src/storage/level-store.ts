@@ -12,7 +12,7 @@
 import { open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type ChainedBatch, ClassicLevel, type Iterator as LevelIterator } from 'classic-level';
-import { assert, DatabaseError, type GroupId } from '#base';
+import { assert, DatabaseError, type GroupId, ignoring } from '#base';
 import {
   CHUNK_BYTES_DEFAULT,
   type HistoryAppend,
@@ -27,6 +27,7 @@ import {
 import { patientlyAwait } from './basis/descriptors.ts';
 import { type LevelStats, readLevelStats } from './level-stats.ts';
 import { Histories, historiesIn, type TailRows } from './segments/histories.ts';
+import { isMissing } from './segments/segment-disk.ts';
 import { groupOfTail, TAILS } from './segments/synced-tail.ts';
 
 /** Sizes of the one LevelDB behind all handles of a directory: the first handle decides. Measured in DESIGN.md. */
@@ -263,7 +264,9 @@ class LevelKv implements LevelStore {
     await this.#histories.sync();
     await wrapped(`The store in ${this.#directory} could not be made durable`, async () => {
       const names = await patientlyAwait(() => readdir(this.#directory));
-      for (const name of names.filter((each) => LOG_FILE.test(each))) await syncLogFile(join(this.#directory, name));
+      // LevelDB deletes a log once its rows are in a table, which it has synced.
+      for (const name of names.filter((each) => LOG_FILE.test(each)))
+        await syncFile(join(this.#directory, name)).catch(ignoring(isMissing));
       await syncFile(this.#directory);
     });
   }
@@ -400,15 +403,6 @@ class LevelRange implements KvRange {
   }
 }
 
-async function syncLogFile(path: string): Promise<void> {
-  try {
-    await syncFile(path);
-  } catch (cause) {
-    // LevelDB deletes a log once its rows are in a table, which it has synced.
-    if (!isMissing(cause)) throw cause;
-  }
-}
-
 async function syncFile(path: string): Promise<void> {
   const file = await patientlyAwait(() => open(path, 'r'));
   try {
@@ -416,10 +410,6 @@ async function syncFile(path: string): Promise<void> {
   } finally {
     await file.close();
   }
-}
-
-function isMissing(cause: unknown): boolean {
-  return cause instanceof Error && 'code' in cause && cause.code === 'ENOENT';
 }
 
 async function wrapped<Value>(what: string, work: () => Promise<Value>): Promise<Value> {

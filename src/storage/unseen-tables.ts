@@ -19,9 +19,11 @@
  */
 import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { caught, ignoring } from '#base';
 import { mergedAway, RESTORE_HINT, StorageFailure } from './basis/storage-failure.ts';
 import { tableName } from './level-manifest.ts';
 import { LevelTable } from './level-table.ts';
+import { isMissing } from './segments/segment-disk.ts';
 
 const DIRECTORY = 'unseen';
 const STOPPED = 'stopped';
@@ -119,12 +121,7 @@ function isDone(work: () => void): boolean {
 }
 
 function namesIn(directory: string): readonly string[] {
-  try {
-    return readdirSync(directory);
-  } catch (failure) {
-    if (failure instanceof Error && 'code' in failure && failure.code === 'ENOENT') return [];
-    throw failure;
-  }
+  return caught(() => readdirSync(directory), ignoring(isMissing)) ?? [];
 }
 
 function syncDirectory(directory: string): void {

@@ -4,10 +4,39 @@
  * A file that could not be opened is not a write or a sync that failed: nothing was begun, and nothing is in doubt. So
  * opening is tried again for a while, where a second write would be a lie (W7).
  */
+import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 
 const PAUSE_MS = 50;
 const PATIENCE_MS = 30_000;
+/** Linux: the soft limit. Node.js has raised it to the hard limit at startup. */
+const LIMIT_LINE = /^Max open files\s+(\d+)/m;
+/** The three isolates that read histories, and the writer, keep so many segments open, or less of a low limit. */
+const OPEN_SEGMENTS_MAX = 64;
+const OPEN_SEGMENTS_PART = 1 / 32;
+const WITH_SEGMENTS = 4;
+
+/** Maximum number of open files of the process; undefined when it is unknown or unlimited. */
+export function openFilesMax(): number | undefined {
+  try {
+    const [, soft] = LIMIT_LINE.exec(readFileSync('/proc/self/limits', 'utf8')) ?? [];
+    return soft === undefined ? undefined : Number(soft);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Segments that a reader or the writer keeps open, for a limit of open files. */
+export function openSegmentsMax(filesMax: number | undefined = openFilesMax()): number {
+  return filesMax === undefined
+    ? OPEN_SEGMENTS_MAX
+    : Math.min(OPEN_SEGMENTS_MAX, Math.floor(filesMax * OPEN_SEGMENTS_PART));
+}
+
+/** Segments that all of them keep open. */
+export function segmentFilesMax(filesMax: number): number {
+  return WITH_SEGMENTS * openSegmentsMax(filesMax);
+}
 
 /** Also for a failure that was caused by such an error. */
 export function isOutOfDescriptors(error: unknown): boolean {

@@ -6,7 +6,7 @@
  * the synced end is kept elsewhere (synced-tail.ts): everything up to that end can be proven, and what follows it is
  * dropped unless it is whole.
  */
-import { compareBytes, NO_BYTES } from '#base';
+import { compareBytes, ignoring, NO_BYTES } from '#base';
 import { checksum } from '../basis/checksum.ts';
 import { isMissing, type SegmentDisk } from './segment-disk.ts';
 import {
@@ -52,12 +52,17 @@ export interface Cut {
   readonly files: readonly string[];
 }
 
+/** Ending of a segment that is copied, because it is shared. */
+const COPY = '.copy';
 /** Blocks that are written again at a time. */
 const BLOCKS_AT_ONCE = 256;
 
 /** Removes what follows the position, durably. */
 export async function cutHistory(ports: CutPorts, position: number, synced: SyncedTail): Promise<Cut> {
-  const bases = segmentBases(await ports.disk.listLater(ports.directory));
+  const names = await ports.disk.listLater(ports.directory);
+  // A crash has left it before it took the place of its segment.
+  for (const name of names) if (name.endsWith(COPY)) await ports.disk.remove(`${ports.directory}/${name}`);
+  const bases = segmentBases(names);
   const isWhole =
     position <= synced.end ||
     ((await isWholeAt(ports, bases, synced.end)) && (await isWholeAt(ports, bases, position)));
@@ -118,14 +123,8 @@ async function writeAgain(
 /** With what a crash may have left of a copy, or the directory alone, which a crash may have left, too. */
 async function removeDirectory({ disk, directory, parent, remove }: CutPorts): Promise<void> {
   for (const name of await disk.listLater(directory)) await remove(`${directory}/${name}`);
-  const isRemoved = await disk.removeDirectory(directory).then(
-    () => true,
-    (failure: unknown) => {
-      if (!isMissing(failure)) throw failure;
-      return false;
-    },
-  );
-  if (isRemoved) await disk.syncDirectory(parent);
+  const isRemoved = await disk.removeDirectory(directory).then(() => true, ignoring(isMissing));
+  if (isRemoved === true) await disk.syncDirectory(parent);
 }
 
 /** Undefined when no segment begins before the position. */
@@ -190,9 +189,9 @@ async function endFile({ disk, directory }: CutPorts, last: EndBlock, partial: U
   if (size === end && found !== undefined && compareBytes(found, wanted) === 0) return;
   // Another history may share the file.
   if (nlink > 1) {
-    await disk.copy(path, `${path}.copy`);
-    await disk.syncFile(`${path}.copy`);
-    await disk.rename(`${path}.copy`, path);
+    await disk.copy(path, path + COPY);
+    await disk.syncFile(path + COPY);
+    await disk.rename(path + COPY, path);
     await disk.syncDirectory(directory);
   }
   const file = await disk.openToWrite(path, 'existing');

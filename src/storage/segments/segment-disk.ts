@@ -9,6 +9,7 @@
  */
 import { closeSync, constants, open as openLater, openSync, readdirSync, read as readLater, readSync } from 'node:fs';
 import { copyFile, type FileHandle, link, mkdir, open, readdir, rename, rmdir, stat, unlink } from 'node:fs/promises';
+import { caught, ignoring } from '#base';
 import { patientlyAwait } from '../basis/descriptors.ts';
 
 /** A file that is open for reading. */
@@ -57,12 +58,22 @@ export interface SegmentDisk {
 /** File systems without hard links, and files with as many as they may have. */
 const NO_LINKS: ReadonlySet<unknown> = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK', 'EXDEV']);
 
+/** Whether the error says that a file or directory is not there. */
+export function isMissing(failure: unknown): boolean {
+  return hasCode(failure, 'ENOENT');
+}
+
+const IGNORING_MISSING = ignoring(isMissing);
+
 /** The file system of this machine. */
 export const nodeSegmentDisk: SegmentDisk = {
-  list: (directory) => unlessMissing(() => readdirSync(directory)) ?? [],
-  listLater: async (directory) => (await unlessMissingLater(() => patientlyAwait(() => readdir(directory)))) ?? [],
-  open: (path) => unlessMissing(() => new NodeReadable(openSync(path, 'r'))),
-  openLater: (path) => unlessMissingLater(async () => new NodeReadable(await patientlyAwait(() => openFile(path)))),
+  list: (directory) => caught(() => readdirSync(directory), IGNORING_MISSING) ?? [],
+  listLater: async (directory) => (await patientlyAwait(() => readdir(directory)).catch(IGNORING_MISSING)) ?? [],
+  open: (path) => caught(() => new NodeReadable(openSync(path, 'r')), IGNORING_MISSING),
+  openLater: async (path) => {
+    const descriptor = await patientlyAwait(() => openFile(path)).catch(IGNORING_MISSING);
+    return descriptor === undefined ? undefined : new NodeReadable(descriptor);
+  },
   openToWrite: async (path, mode) =>
     new NodeWritable(await patientlyAwait(() => open(path, mode === 'create' ? 'wx+' : 'r+'))),
   stat,
@@ -180,29 +191,6 @@ async function syncPath(path: string, sync: (file: FileHandle) => Promise<void>)
   }
 }
 
-/** Whether the error says that a file or directory is not there. */
-export function isMissing(failure: unknown): boolean {
-  return hasCode(failure, 'ENOENT');
-}
-
 function hasCode(failure: unknown, code: string): boolean {
   return failure instanceof Error && 'code' in failure && failure.code === code;
-}
-
-function unlessMissing<Value>(work: () => Value): Value | undefined {
-  try {
-    return work();
-  } catch (failure) {
-    if (isMissing(failure)) return undefined;
-    throw failure;
-  }
-}
-
-async function unlessMissingLater<Value>(work: () => Promise<Value>): Promise<Value | undefined> {
-  try {
-    return await work();
-  } catch (failure) {
-    if (isMissing(failure)) return undefined;
-    throw failure;
-  }
 }

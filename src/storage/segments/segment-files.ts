@@ -1,5 +1,6 @@
 /** The segment files that one isolate reads: those of each group, and a bounded number of open descriptors. */
-import type { GroupId } from '#base';
+import { caught, type GroupId, whenDone } from '#base';
+import { openSegmentsMax } from '../basis/descriptors.ts';
 import { type ReadClock, ReadTimes } from './read-times.ts';
 import type { ReadableSegment, SegmentDisk } from './segment-disk.ts';
 import { BLOCK_BYTES, groupName, readHeader, segmentBases, segmentName } from './segment-format.ts';
@@ -11,7 +12,7 @@ export interface SegmentFilesOptions {
   readonly clock: ReadClock;
 }
 
-const OPEN_FILES_MAX = 64;
+const OPEN_FILES_MAX = openSegmentsMax();
 const GROUPS_MAX = 1024;
 
 /** Why bytes of a segment cannot be used. */
@@ -20,6 +21,9 @@ export interface SegmentFault {
   /** The bytes are not there, as opposed to other ones. */
   readonly isMissing: boolean;
 }
+
+/** How many bytes were read. */
+export type Count = number | SegmentFault;
 
 export function missing(text: string): SegmentFault {
   return { text, isMissing: true };
@@ -55,16 +59,13 @@ export class SegmentFile {
     return this.#times.isCold;
   }
 
-  /** Reads on this thread; returns how many bytes there were. */
-  read(into: Uint8Array, at: number): number | SegmentFault {
-    return this.#times.timed(() => this.#readNow(into, at));
-  }
-
-  /** The same off this thread. */
-  async readLater(into: Uint8Array, at: number): Promise<number | SegmentFault> {
-    const file = this.#file?.shared() ?? (await this.#openLater());
-    if (!(file instanceof SharedFile)) return file;
-    return file.readLater(into, at).finally(() => file.release());
+  /** Reads on this thread, or off it; returns how many bytes there were. */
+  read(isLater: boolean, into: Uint8Array, at: number): Count | Promise<Count> {
+    const read = (): Count | Promise<Count> =>
+      whenDone(this.#file?.shared() ?? this.#open(isLater), (file) =>
+        file instanceof SharedFile ? file.read(isLater, into, at) : file,
+      );
+    return isLater ? read() : this.#times.timed(read);
   }
 
   close(): void {
@@ -72,39 +73,33 @@ export class SegmentFile {
     this.#file = undefined;
   }
 
-  #readNow(into: Uint8Array, at: number): number | SegmentFault {
-    if (this.#file === undefined) {
-      const opened = this.#options.disk.open(this.#path);
-      if (opened === undefined) return missing(`there is no file ${this.#path}`);
-      const header = new Uint8Array(BLOCK_BYTES);
-      const fault = this.#faultIn(header, opened.read(header, 0));
-      if (fault === undefined) this.#adopt(opened);
-      else opened.close();
-      if (fault !== undefined) return fault;
-    }
-    return this.#file?.read(into, at) ?? 0;
-  }
-
   /** The descriptor, for one more user. */
-  async #openLater(): Promise<SharedFile | SegmentFault> {
-    const opened = await this.#options.disk.openLater(this.#path);
-    if (opened === undefined) return missing(`there is no file ${this.#path}`);
-    const header = new Uint8Array(BLOCK_BYTES);
-    const count = await opened.readLater(header, 0).catch((failure: unknown) => {
-      opened.close();
-      throw failure;
+  #open(isLater: boolean): SharedFile | SegmentFault | Promise<SharedFile | SegmentFault> {
+    const { disk } = this.#options;
+    return whenDone(isLater ? disk.openLater(this.#path) : disk.open(this.#path), (opened) => {
+      if (opened === undefined) return missing(`there is no file ${this.#path}`);
+      const file = new SharedFile(opened);
+      const header = new Uint8Array(BLOCK_BYTES);
+      const count = caught(
+        () => file.shared().read(isLater, header, 0),
+        (failure) => {
+          file.release();
+          throw failure;
+        },
+      );
+      return whenDone(count, (bytes) => this.#adopted(file, this.#faultIn(header, bytes)));
     });
-    const fault = this.#faultIn(header, count);
-    if (fault === undefined && this.#file === undefined) return this.#adopt(opened).shared();
-    opened.close();
-    return fault ?? this.#file?.shared() ?? missing(`${this.#path} is closed`);
   }
 
-  #adopt(opened: ReadableSegment): SharedFile {
-    const file = new SharedFile(opened);
-    this.#file = file;
-    this.#onOpened(this);
-    return file;
+  #adopted(file: SharedFile, fault: SegmentFault | undefined): SharedFile | SegmentFault {
+    // Another read may have opened it meanwhile.
+    if (fault !== undefined || this.#file !== undefined) file.release();
+    if (fault !== undefined) return fault;
+    if (this.#file === undefined) {
+      this.#file = file;
+      this.#onOpened(this);
+    }
+    return this.#file.shared();
   }
 
   #faultIn(header: Uint8Array, count: number): SegmentFault | undefined {
@@ -125,12 +120,14 @@ class SharedFile {
     this.#file = file;
   }
 
-  read(into: Uint8Array, at: number): number {
-    return this.#file.read(into, at);
-  }
-
-  readLater(into: Uint8Array, at: number): Promise<number> {
-    return this.#file.readLater(into, at);
+  /** Reads for one of its users, which does not use it any more. */
+  read(isLater: boolean, into: Uint8Array, at: number): number | Promise<number> {
+    if (isLater) return this.#file.readLater(into, at).finally(() => this.release());
+    try {
+      return this.#file.read(into, at);
+    } finally {
+      this.release();
+    }
   }
 
   shared(): this {

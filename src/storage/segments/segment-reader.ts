@@ -6,13 +6,13 @@
  * a few times before it reports damage.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { assert, DatabaseError, type GroupId, NO_BYTES } from '#base';
+import { assert, caught, DatabaseError, type GroupId, ignoring, NO_BYTES, whenDone } from '#base';
 import { HistoryFault, type HistoryRange, type HistoryReader, type ReadMemory } from '#kv';
 import { isOutOfDescriptors, patiently, patientlyAwait } from '../basis/descriptors.ts';
 import { BlockCache } from './block-cache.ts';
 import type { ReadClock } from './read-times.ts';
 import { nodeSegmentDisk, type SegmentDisk } from './segment-disk.ts';
-import { damaged, missing, type SegmentFault, type SegmentFile, SegmentFiles } from './segment-files.ts';
+import { type Count, damaged, missing, type SegmentFault, type SegmentFile, SegmentFiles } from './segment-files.ts';
 import { BLOCK_BYTES, BLOCK_DATA_BYTES, blockAt, blockStart, usedInBlock } from './segment-format.ts';
 
 export interface SegmentReaderOptions {
@@ -40,7 +40,22 @@ const PAUSES: Pauses = {
   later: () => delay(PAUSE_MS),
 };
 
+/** Reads off the thread at the same time: as many as there are threads for them. */
+const LANES = 16;
+
 const CLOCK: ReadClock = { nowMs: () => performance.now(), diskReads: () => process.resourceUsage().fsRead };
+
+/** The failure passes, and a read off the thread waits for that. */
+const IGNORING_DESCRIPTORS = ignoring(isOutOfDescriptors);
+const COLD = missing('the disk has to be waited for');
+
+interface Wanted {
+  readonly group: GroupId;
+  readonly range: HistoryRange;
+  readonly memory: ReadMemory | undefined;
+}
+
+type Found = Uint8Array | SegmentFault;
 
 /** The share of a range that one segment has. */
 interface Part {
@@ -57,6 +72,9 @@ export class SegmentReader implements HistoryReader {
   readonly #files: SegmentFiles;
   readonly #cache = new BlockCache();
   readonly #pauses: Pauses;
+  /** Last reads off the thread: each waits for the one before it, because each may need a descriptor more. */
+  readonly #lanes: Promise<unknown>[] = [];
+  #lane = 0;
 
   constructor(directory: string, options: SegmentReaderOptions = {}) {
     const { disk = nodeSegmentDisk, clock = CLOCK, pauses = PAUSES } = options;
@@ -65,13 +83,9 @@ export class SegmentReader implements HistoryReader {
   }
 
   read(group: GroupId, range: HistoryRange, memory?: ReadMemory): Uint8Array {
-    for (let repeat = 0; ; repeat++) {
-      const found = patiently(() => this.#readNow(group, range, memory));
-      if (found instanceof Uint8Array) return found;
-      this.#files.forget(group);
-      if (repeat === REPEATS + PAUSED_REPEATS) throw new HistoryFault(group, range, found);
-      if (repeat >= REPEATS) this.#pauses.now();
-    }
+    const bytes = this.#read('now', { group, range, memory });
+    assert(bytes instanceof Uint8Array, 'A read on this thread is over when it returns');
+    return bytes;
   }
 
   readAll(
@@ -79,65 +93,50 @@ export class SegmentReader implements HistoryReader {
     ranges: readonly HistoryRange[],
     memory?: ReadMemory,
   ): readonly Uint8Array[] | Promise<readonly Uint8Array[]> {
-    const found = ranges.map((range) => unlessOutOfDescriptors(() => this.#readSoon(group, range, memory)));
-    if (found.every((bytes) => bytes !== undefined)) return found;
-    return allOf(ranges.map((range, index) => found[index] ?? this.#readLater(group, range, memory)));
+    const wanted = ranges.map((range) => ({ group, range, memory }));
+    const found = wanted.map((each) => caught(() => this.#try('at once', each), IGNORING_DESCRIPTORS));
+    return allOf(
+      wanted.map((each, index) => {
+        const bytes = found[index];
+        return bytes instanceof Uint8Array ? bytes : this.#read('later', each);
+      }),
+    );
   }
 
   close(): void {
     this.#files.close();
   }
 
-  /** Reads on this thread; undefined for a range that has to wait for the disk or for the writer. */
-  #readSoon(group: GroupId, range: HistoryRange, memory?: ReadMemory): Uint8Array | undefined {
-    const parts = this.#partsOf(group, range);
-    if ('text' in parts) return undefined;
-    const cached = this.#cached(group, parts, memory);
-    if (cached !== undefined) return cached;
-    if (parts.some(({ file }) => file.isCold)) return undefined;
-    const found = this.#readParts(group, parts, memory);
-    return found instanceof Uint8Array ? found : undefined;
-  }
-
-  async #readLater(group: GroupId, range: HistoryRange, memory?: ReadMemory): Promise<Uint8Array> {
-    for (let repeat = 0; ; repeat++) {
-      const found = await patientlyAwait(() => this.#tryLater(group, range, memory));
+  /** Tries until the bytes are whole, on this thread or off it. */
+  #read(when: 'now' | 'later', wanted: Wanted, repeat: number = 0): Uint8Array | Promise<Uint8Array> {
+    const attempt = (): Found | Promise<Found> => this.#try(when, wanted);
+    return whenDone(when === 'now' ? patiently(attempt) : patientlyAwait(() => this.#inLane(attempt)), (found) => {
       if (found instanceof Uint8Array) return found;
+      const { group, range } = wanted;
       this.#files.forget(group);
       if (repeat === REPEATS + PAUSED_REPEATS) throw new HistoryFault(group, range, found);
-      if (repeat >= REPEATS) await this.#pauses.later();
-    }
-  }
-
-  #readNow(group: GroupId, range: HistoryRange, memory?: ReadMemory): Uint8Array | SegmentFault {
-    const parts = this.#partsOf(group, range);
-    if ('text' in parts) return parts;
-    return this.#cached(group, parts, memory) ?? this.#readParts(group, parts, memory);
-  }
-
-  #readParts(group: GroupId, parts: readonly Part[], memory?: ReadMemory): Uint8Array | SegmentFault {
-    const raw = memoryFor(parts, memory);
-    for (const part of parts) {
-      const count = orUnreadable(group, () => part.file.read(...placeOf(part, raw)));
-      const fault = faultInCount(part, count);
-      if (fault !== undefined) return fault;
-    }
-    return this.#joined(group, parts, raw, memory);
-  }
-
-  async #tryLater(group: GroupId, range: HistoryRange, memory?: ReadMemory): Promise<Uint8Array | SegmentFault> {
-    const parts = this.#partsOf(group, range);
-    if ('text' in parts) return parts;
-    const raw = memoryFor(parts, memory);
-    const reads = parts.map((part) => part.file.readLater(...placeOf(part, raw)));
-    const counts = await allOf(reads).catch((cause: unknown) => {
-      throw unreadable(group, cause);
+      const pause = repeat < REPEATS ? undefined : this.#pauses[when]();
+      return whenDone(pause, () => this.#read(when, wanted, repeat + 1));
     });
-    for (const [index, part] of parts.entries()) {
-      const fault = faultInCount(part, counts[index] ?? 0);
-      if (fault !== undefined) return fault;
-    }
-    return this.#joined(group, parts, raw, memory);
+  }
+
+  #inLane(attempt: () => Found | Promise<Found>): Promise<Found> {
+    this.#lane = (this.#lane + 1) % LANES;
+    const found = Promise.resolve(this.#lanes[this.#lane]).then(attempt);
+    this.#lanes[this.#lane] = found.catch(() => undefined);
+    return found;
+  }
+
+  /** `at once`: on this thread, but nothing for which it would wait. */
+  #try(when: 'at once' | 'now' | 'later', { group, range, memory }: Wanted): Found | Promise<Found> {
+    const parts = this.#partsOf(group, range);
+    if ('text' in parts) return parts;
+    const cached = this.#cached(group, parts, memory);
+    if (cached !== undefined) return cached;
+    if (when === 'at once' && parts.some(({ file }) => file.isCold)) return COLD;
+    const raw = memoryFor(parts, memory);
+    const counts = orUnreadable(group, () => allOf(parts.map((part) => countIn(part, raw, when === 'later'))));
+    return whenDone(counts, (all) => faultInCounts(parts, all) ?? this.#joined(group, parts, raw, memory));
   }
 
   /** The range, if all of its blocks are in the cache. */
@@ -215,14 +214,19 @@ function memoryFor(parts: readonly Part[], memory: ReadMemory | undefined): Uint
   return memory?.take(bytes) ?? new Uint8Array(bytes);
 }
 
-function placeOf({ block, blocks, at }: Part, raw: Uint8Array): readonly [Uint8Array, number] {
-  return [raw.subarray(at, at + blocks * BLOCK_BYTES), block * BLOCK_BYTES];
+/** Reads the blocks of a part to their place; returns how many bytes there were. */
+function countIn({ file, block, blocks, at }: Part, raw: Uint8Array, isLater: boolean): Count | Promise<Count> {
+  return file.read(isLater, raw.subarray(at, at + blocks * BLOCK_BYTES), block * BLOCK_BYTES);
 }
 
-function faultInCount({ file, block, blocks }: Part, count: number | SegmentFault): SegmentFault | undefined {
-  if (typeof count !== 'number') return count;
-  const whole = Math.floor(count / BLOCK_BYTES);
-  return whole === blocks ? undefined : missing(`segment ${file.name} ends before block ${block + whole}`);
+function faultInCounts(parts: readonly Part[], counts: readonly Count[]): SegmentFault | undefined {
+  for (const [index, { file, block, blocks }] of parts.entries()) {
+    const count = counts[index] ?? 0;
+    if (typeof count !== 'number') return count;
+    const whole = Math.floor(count / BLOCK_BYTES);
+    if (whole !== blocks) return missing(`segment ${file.name} ends before block ${block + whole}`);
+  }
+  return undefined;
 }
 
 /** The data of these blocks, in place. */
@@ -254,27 +258,19 @@ function joinBlocks(parts: readonly Part[], raw: Uint8Array): Uint8Array | Segme
   return raw.subarray(begin, end);
 }
 
-/** As `Promise.all`, but no read still writes into its memory when one has failed: others will use it. */
-async function allOf<Value>(reads: readonly (Value | Promise<Value>)[]): Promise<readonly Value[]> {
-  await Promise.allSettled(reads);
-  return Promise.all(reads);
-}
-
-function unlessOutOfDescriptors<Value>(work: () => Value): Value | undefined {
-  try {
-    return work();
-  } catch (failure) {
-    if (isOutOfDescriptors(failure)) return undefined;
-    throw failure;
-  }
+/**
+ * As `Promise.all`, and at once if nothing is to be waited for. When it is rejected, no read still writes into its
+ * memory: others will use it.
+ */
+function allOf<Value>(reads: readonly (Value | Promise<Value>)[]): readonly Value[] | Promise<readonly Value[]> {
+  const isHere = (read: Value | Promise<Value>): read is Value => !(read instanceof Promise);
+  return reads.every(isHere) ? reads : Promise.allSettled(reads).then(() => Promise.all(reads));
 }
 
 function orUnreadable<Value>(group: GroupId, work: () => Value): Value {
-  try {
-    return work();
-  } catch (cause) {
+  return caught(work, (cause) => {
     throw unreadable(group, cause);
-  }
+  });
 }
 
 /** A read that failed, as opposed to bytes that are not what was written. */

@@ -5,9 +5,10 @@
  * go to different groups at once, but a group is in one call at a time. After a failed write or sync nothing is written
  * any more (W7).
  */
-import { assert, type GroupId, NO_BYTES } from '#base';
+import { assert, type GroupId, ignoring, inParallel, NO_BYTES } from '#base';
 import type { HistoryAppend, SegmentStart } from '#kv';
 import { checksum } from '../basis/checksum.ts';
+import { openSegmentsMax } from '../basis/descriptors.ts';
 import { corruption, unwritten } from '../basis/storage-failure.ts';
 import { type Cut, type CutPorts, cutHistory } from './segment-cut.ts';
 import { isMissing, nodeSegmentDisk, type SegmentDisk, type WritableSegment } from './segment-disk.ts';
@@ -26,7 +27,7 @@ import {
 import type { SyncedTail } from './synced-tail.ts';
 
 /** Groups whose last segment stays open, with a copy of its last block. */
-const OPEN_FILES_MAX = 64;
+const OPEN_FILES_MAX = openSegmentsMax();
 /** Writes and syncs at the same time: LevelDB's writes use the same threads. */
 const AT_ONCE = 4;
 
@@ -59,7 +60,7 @@ export class SegmentWriter {
   /** Adds records to these histories. None of the groups is in another call. */
   async append(appends: ReadonlyMap<GroupId, HistoryAppend>): Promise<void> {
     await this.#guarded(async () => {
-      await inParallel([...appends], ([group, records]) => this.#append(group, records));
+      await inParallel(AT_ONCE, [...appends], ([group, records]) => this.#append(group, records));
       for (const [group, tail] of this.#tails) {
         if (this.#tails.size <= OPEN_FILES_MAX) break;
         this.#tails.delete(group);
@@ -214,8 +215,11 @@ export class SegmentWriter {
     this.#files = new Set();
     this.#directories = new Set();
     this.#written = new Map();
-    await inParallel([...files], (path) => orUnwritten(path, unlessRemoved(this.#disk.syncFile(path))));
-    await inParallel([...directories], (path) => orUnwritten(path, unlessRemoved(this.#disk.syncDirectory(path))));
+    const orRemoved = ignoring(isMissing);
+    await inParallel(AT_ONCE, [...files], (path) => orUnwritten(path, this.#disk.syncFile(path).catch(orRemoved)));
+    await inParallel(AT_ONCE, [...directories], (path) =>
+      orUnwritten(path, this.#disk.syncDirectory(path).catch(orRemoved)),
+    );
     const tails = [...written].map(([group, { end, partial }]) => {
       return [group, { end, crc: checksum(partial, 0, partial.length) }] as const;
     });
@@ -280,31 +284,9 @@ function fillBlocks(bytes: Uint8Array, at: number, used: number, records: Uint8A
   }
 }
 
-/** After a failure nothing more is begun, and nothing is in progress when the promise is rejected. */
-async function inParallel<Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> {
-  const left = [...items];
-  const worker = async (): Promise<void> => {
-    for (let item = left.shift(); item !== undefined; item = left.shift()) {
-      await work(item).catch((failure: unknown) => {
-        left.length = 0;
-        throw failure;
-      });
-    }
-  };
-  const workers = Array.from({ length: Math.min(AT_ONCE, items.length) }, worker);
-  await Promise.allSettled(workers);
-  await Promise.all(workers);
-}
-
 async function orUnwritten(path: string, work: Promise<void>): Promise<void> {
   await work.catch((cause: unknown) => {
     throw unwritten(path, cause);
-  });
-}
-
-async function unlessRemoved(sync: Promise<void>): Promise<void> {
-  await sync.catch((failure: unknown) => {
-    if (!isMissing(failure)) throw failure;
   });
 }
 

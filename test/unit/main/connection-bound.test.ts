@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { Worker } from 'node:worker_threads';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { segmentFilesMax } from '#storage';
 import {
   type ClosedConnection,
   ConnectionBound,
@@ -13,12 +14,11 @@ import {
 } from '../../../src/main/connection-bound.ts';
 import { until } from '../../support/eventually.ts';
 
-const LOG_AND_STORE = 128;
-
 it.each([160, 200, 256, 1_024, 4_096, 65_536, 1_048_576])('the shares of %i files leave each port some', (filesMax) => {
   for (const hasPeers of [false, true]) {
     const { clients, clientsOfPort, metrics, peers } = connectionShares(filesMax, { hasPeers });
-    expect(clients + metrics + 2 * peers).toBeLessThanOrEqual(filesMax - LOG_AND_STORE);
+    expect(clients + metrics + 2 * peers).toBeLessThanOrEqual(filesMax - 108 - segmentFilesMax(filesMax));
+    expect(108 + segmentFilesMax(filesMax)).toBeGreaterThanOrEqual(128);
     expect(clients - clientsOfPort).toBeGreaterThanOrEqual(5);
     expect(clientsOfPort).toBeGreaterThanOrEqual(14);
     expect(metrics).toBeGreaterThanOrEqual(4);
@@ -28,7 +28,7 @@ it.each([160, 200, 256, 1_024, 4_096, 65_536, 1_048_576])('the shares of %i file
 
 it('the shares are as documented for a limit of 1,024', () => {
   const shares = connectionShares(1_024, { hasPeers: true });
-  expect(shares).toEqual({ clients: 640, clientsOfPort: 480, metrics: 32, peers: 112 });
+  expect(shares).toEqual({ clients: 559, clientsOfPort: 419, metrics: 32, peers: 98 });
 });
 
 it('the shares are none when the limit is too low', () => {

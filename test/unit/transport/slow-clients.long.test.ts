@@ -4,7 +4,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { Socket } from 'node:net';
 import { Client, credentials } from '@grpc/grpc-js';
 import { expect, it, onTestFinished } from 'vitest';
-import { openFilesMax } from '../../../src/main/connection-bound.ts';
+import { openFilesMax } from '#storage';
 import { GRPC_LIMITS } from '../../../src/transport/grpc/limits.ts';
 import * as http from '../../../src/transport/http/limits.ts';
 import * as mcp from '../../../src/transport/mcp/limits.ts';

@@ -135,8 +135,14 @@ describe('a reader of segments', () => {
     const reader = new SegmentReader(HISTORIES, { disk, clock: coldClock(), pauses: NO_PAUSES });
     for (const group of groups) reader.read(group, { from: 0, to: 100 });
     expect(disk.openCount).toBe(64);
+    let most = 0;
+    disk.onRead = () => {
+      most = Math.max(most, disk.openCount);
+    };
     const found = await Promise.all(groups.map(async (group) => reader.readAll(group, [{ from: 0, to: 100 }])));
     expect(found.flat()).toHaveLength(200);
+    // Sixteen are read at a time.
+    expect(most).toBeLessThanOrEqual(64 + 16);
     expect(disk.openCount).toBe(64);
     reader.close();
     expect(disk.openCount).toBe(0);

@@ -5,6 +5,7 @@ import { crc32, type GroupId, toGroupId } from '#base';
 import { StorageFailure } from '#storage';
 import { SegmentWriter } from '../../../../src/storage/segments/segment-writer.ts';
 import { NOTHING_SYNCED } from '../../../../src/storage/segments/synced-tail.ts';
+import { until } from '../../../support/eventually.ts';
 import { bytesAt, recordsAt } from '../../../support/history-records.ts';
 import { MemorySegmentDisk, type SegmentStep } from '../../../support/memory-segment-disk.ts';
 import { HISTORIES, SegmentHistories } from '../../../support/segment-histories.ts';
@@ -184,6 +185,51 @@ describe('a writer of segments', () => {
     await histories.cut(GROUP, 0);
     expect(disk.list(HISTORIES)).toEqual([]);
     await histories.cut(GROUP, 0);
+  });
+
+  it('removes the copy of a shared segment that a crash has left', async () => {
+    const before = new SegmentHistories();
+    await before.histories.append(
+      new Map([[GROUP, recordsAt({ position: 0, lengths: [5_000, 5_000], segmentBytes: 1 })]]),
+    );
+    await before.histories.copy(GROUP, OTHER);
+    before.disk.onStep = ({ kind }) => {
+      if (kind === 'rename') throw failure('EIO');
+    };
+    await expect(before.cut(GROUP, 4_000)).rejects.toThrow('EIO');
+    before.disk.onStep = undefined;
+    const names = (): readonly string[] => before.disk.list(`${HISTORIES}/00000007`);
+    expect(names()).toContainEqual(expect.stringMatching(/copy$/));
+    const { histories } = before.restarted();
+    await histories.cut(OTHER, 0);
+    await histories.cut(GROUP, 4_000);
+    expect(names()).toEqual(['0000000000000000.segment']);
+  });
+
+  it('cuts several histories at once, and none during a sync', async () => {
+    const { disk, histories } = new SegmentHistories();
+    const groups = [GROUP, OTHER];
+    await histories.append(new Map(groups.map((group) => [group, recordsAt({ position: 0, lengths: [10] })])));
+    const gate = Promise.withResolvers<void>();
+    const calls: string[] = [];
+    const stat = disk.stat.bind(disk);
+    const syncFile = disk.syncFile.bind(disk);
+    disk.stat = async (path) => {
+      calls.push('cut');
+      await gate.promise;
+      return stat(path);
+    };
+    disk.syncFile = (path) => {
+      calls.push('sync');
+      return syncFile(path);
+    };
+    const cuts = groups.map((group) => histories.cut(group, 0));
+    const synced = histories.sync();
+    await until(() => calls.length === 2);
+    expect(calls).toEqual(['cut', 'cut']);
+    gate.resolve();
+    await Promise.all([...cuts, synced]);
+    expect(disk.files).toEqual([]);
   });
 
   it('shares sealed segments of a copied history where the file system has links', async () => {
