@@ -66,7 +66,7 @@ export class SdkReader {
       case 'revision':
         return this.#facts(({ totalEvents }) => totalEvents);
       case 'revision-timestamp':
-        return this.#facts(({ timestampMs }) => datetimeValue(instantFromMs(timestampMs)));
+        return this.#facts(({ recordedTimeMs }) => datetimeValue(instantFromMs(recordedTimeMs)));
       case 'effective-timestamp':
         return cut === undefined ? undefined : datetimeValue(cut);
       case 'at-effective-timestamp':
@@ -105,8 +105,8 @@ export class SdkReader {
   /** A view is unchanged since its last event, so its own events determine the reported revision. */
   async #modified(last: Position): Promise<{ readonly ordinal: number; readonly recordedTimeMs: number }> {
     const { source } = this.#reads.options.ask.database;
-    const { timestampMs } = await databaseAtRevision(source, last.revision);
-    return { ordinal: this.#ordinals.of(last), recordedTimeMs: timestampMs };
+    const { recordedTimeMs } = await databaseAtRevision(source, last.revision);
+    return { ordinal: this.#ordinals.of(last), recordedTimeMs };
   }
 
   async #events(question: Value, cut: Instant | undefined): Promise<Value> {

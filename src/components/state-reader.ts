@@ -43,8 +43,13 @@ export class StateReader {
     const { ask, at } = this.#reads.options;
     const { name, databaseId, source } = ask.database;
     this.#reads.record.sawDatabase();
-    const { timestampMs } = await databaseAtRevision(source, at);
-    return { name, id: databaseId, revision: BigInt(at), 'revision-time': formatInstant(instantFromMs(timestampMs)) };
+    const { recordedTimeMs } = await databaseAtRevision(source, at);
+    return {
+      name,
+      id: databaseId,
+      revision: BigInt(at),
+      'revision-time': formatInstant(instantFromMs(recordedTimeMs)),
+    };
   }
 
   async #stateView(name: string, pairs: readonly (readonly [string, string])[]): Promise<Value> {

@@ -6,17 +6,8 @@ import type { Applied } from './applied.ts';
 import type { DatabaseReader } from './reader.ts';
 import type { TransactionHead } from './record.ts';
 
-export interface DatabaseFacts {
-  readonly revision: number;
-  /** The revision before; 0 at 0. */
-  readonly basis: number;
-  /** Recorded time of the revision; at 0 the time of creation. */
-  readonly timestampMs: number;
-  /** H(revision). */
-  readonly chainHash: Uint8Array;
-  /** Events in the revisions 1 to `revision`. */
-  readonly totalEvents: number;
-}
+/** At revision 0 the recorded time is that of creation. */
+export type DatabaseFacts = Pick<TransactionHead, 'revision' | 'recordedTimeMs' | 'chainHash' | 'totalEvents'>;
 
 /** H(0) = SHA-256(the 16 bytes of the id of the instance that the history began with). */
 export function genesisHash(sha256: Sha256, rootId: string): Uint8Array {
@@ -62,14 +53,11 @@ export function newDatabase(sha256: Sha256, { databaseId, rootId = databaseId, .
 
 /** The facts of a revision that is applied. */
 export async function databaseAt(reader: DatabaseReader, applied: Applied, revision: number): Promise<DatabaseFacts> {
-  if (revision === 0) {
-    const chainHash = genesisHash(reader.source.sha256, applied.rootId);
-    return { revision, basis: 0, timestampMs: applied.createdAtMs, chainHash, totalEvents: 0 };
-  }
   // The applied row has the facts of the latest revision.
-  const { recordedTimeMs, chainHash, totalEvents } =
-    revision === applied.revision ? applied : await reader.headLater(revision);
-  return { revision, basis: revision - 1, timestampMs: recordedTimeMs, chainHash, totalEvents };
+  if (revision === applied.revision) return applied;
+  if (revision > 0) return reader.headLater(revision);
+  const chainHash = genesisHash(reader.source.sha256, applied.rootId);
+  return { revision, recordedTimeMs: applied.createdAtMs, chainHash, totalEvents: 0 };
 }
 
 /**

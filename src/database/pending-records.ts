@@ -7,7 +7,7 @@ import type { KvBatch, SegmentStart } from '#kv';
 import type { RowKeys } from './keys.ts';
 import type { EventPlace } from './posting.ts';
 import { type ControlToWrite, type RecordToWrite, readTransaction, writeControl, writeRecord } from './record.ts';
-import { writePositionRow } from './small-rows.ts';
+import { writeNumberRow } from './small-rows.ts';
 
 /** Most databases are written now and then, a little at a time; one that gets more has grown them once. */
 const START_BYTES = 1024;
@@ -112,7 +112,7 @@ export class PendingRecords {
 
   #put(batch: KvBatch, key: Uint8Array, position: number): void {
     this.#row.reset();
-    writePositionRow(this.#row, position);
+    writeNumberRow(this.#row, position);
     batch.put(key, this.#row.view());
   }
 }

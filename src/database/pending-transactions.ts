@@ -6,7 +6,7 @@ import type { KvBatch } from '#kv';
 import { copyRange, equalsRange } from './bytes-range.ts';
 import type { KeyHash } from './key-hash.ts';
 import type { RowKeys } from './keys.ts';
-import { writeTransactionRow } from './small-rows.ts';
+import { writeNumberRow } from './small-rows.ts';
 
 /** Bytes of a transaction id. */
 export const TRANSACTION_ID_BYTES = 16;
@@ -39,7 +39,7 @@ export class PendingTransactions {
     for (const chain of this.#byHash.values()) {
       for (let each: PendingTransaction | undefined = chain; each !== undefined; each = each.next) {
         this.#row.reset();
-        writeTransactionRow(this.#row, each.revision);
+        writeNumberRow(this.#row, each.revision);
         batch.put(keys.transaction(each.id), this.#row.view());
       }
     }

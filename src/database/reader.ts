@@ -32,7 +32,7 @@ import {
   type StoredTransaction,
   type TransactionHead,
 } from './record.ts';
-import { readPositionRow, readTipRow, readTransactionRow, type TipRow } from './small-rows.ts';
+import { readNumberRow, readTipRow, type TipRow } from './small-rows.ts';
 
 /** Where to read: the store, the group, and the digest that native code computes best. */
 export interface DatabaseSource {
@@ -105,12 +105,12 @@ export class DatabaseReader {
 
   /** The revision that a transaction id was committed at; undefined when it is not recorded. */
   transactionRevision(transactionId: Uint8Array): number | undefined {
-    return this.#row(this.keys.transaction(transactionId), readTransactionRow);
+    return this.#row(this.keys.transaction(transactionId), readNumberRow);
   }
 
   /** The position in a row that has nothing else; undefined when there is no such row. */
   positionIn(key: Uint8Array): number | undefined {
-    return this.#row(key, readPositionRow);
+    return this.#row(key, readNumberRow);
   }
 
   /** Position of the record of a revision, which is applied and not 0; of the one after all, the end of the history. */

@@ -2,7 +2,7 @@
  * The small rows: transaction, position, event id, tip. Each is `u8 format | fields | u32 CRC`; docs/formats/indexes.md
  * has the grammar.
  */
-import type { ByteReader, ByteWriter } from '#base';
+import type { ByteWriter } from '#base';
 import { closeRow, openRow, sealRow } from './corruption.ts';
 import type { EventPlace } from './posting.ts';
 
@@ -11,29 +11,15 @@ const FORMAT = 1;
 /** Format of rows that contain a position. */
 const FORMAT_OF_PLACES = 2;
 
-/** `varint revision`. */
-export function writeTransactionRow(into: ByteWriter, revision: number): void {
+/** The revision of a transaction id, or the position of a record in the history: `varint`. */
+export function writeNumberRow(into: ByteWriter, number: number): void {
   into.u8(FORMAT_OF_PLACES);
-  into.varint(revision);
+  into.varint(number);
   sealRow(into);
 }
 
-export function readTransactionRow(key: Uint8Array, value: Uint8Array): number {
-  return readNumber(key, openRow(key, value, FORMAT_OF_PLACES));
-}
-
-/** Writes the row with the position of a revision's record in the history: `varint position`. */
-export function writePositionRow(into: ByteWriter, position: number): void {
-  into.u8(FORMAT_OF_PLACES);
-  into.varint(position);
-  sealRow(into);
-}
-
-export function readPositionRow(key: Uint8Array, value: Uint8Array): number {
-  return readNumber(key, openRow(key, value, FORMAT_OF_PLACES));
-}
-
-function readNumber(key: Uint8Array, row: ByteReader): number {
+export function readNumberRow(key: Uint8Array, value: Uint8Array): number {
+  const row = openRow(key, value, FORMAT_OF_PLACES);
   const number = row.varint();
   closeRow(key, row);
   return number;

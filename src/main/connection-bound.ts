@@ -21,7 +21,7 @@ import { DatabaseError } from '#base';
 import type { Logger, Metrics } from '#observability';
 import { segmentFilesMax } from '#storage';
 
-/** Without segments an idle node has about 40 open; a start, a compaction and a checkpoint take a few more at a time. */
+/** Without segments an idle node has about 40 open; a start, a compaction and a checkpoint take a few more. */
 const RESERVED = 108;
 /** With less than 32 connections a node is of no use. */
 const FILES_MIN = 160;

@@ -1,6 +1,7 @@
 /** Lookups of one event, one transaction, or the facts of a database at a revision or time. */
 import { assert, type Instant, instantToMs } from '#base';
 import {
+  type Applied,
   type DatabaseFacts,
   DatabaseReader,
   type DatabaseSource,
@@ -47,13 +48,7 @@ export function refusalById(source: DatabaseSource, id: Uint8Array): Promise<Kep
 /** The facts of an applied revision. */
 export async function databaseAtRevision(source: DatabaseSource, revision: number): Promise<DatabaseFacts> {
   const reader = new DatabaseReader(source);
-  const applied = reader.applied();
-  assert(
-    applied !== undefined && applied.revision >= revision,
-    'A database is read at a revision it has applied',
-    revision,
-  );
-  return databaseAt(reader, applied, revision);
+  return databaseAt(reader, appliedAt(reader, revision), revision);
 }
 
 /** The latest revision, at most `at`, recorded at or before the time; undefined before the database was created. */
@@ -63,10 +58,14 @@ export async function revisionAtTimestamp(
   time: Instant,
 ): Promise<number | undefined> {
   const reader = new DatabaseReader(source);
-  const applied = reader.applied();
-  assert(applied !== undefined && applied.revision >= at, 'A database is read at a revision it has applied', at);
   const timeMs = instantToMs(time);
-  if (timeMs < applied.createdAtMs) return undefined;
+  if (timeMs < appliedAt(reader, at).createdAtMs) return undefined;
   // Recorded time never goes back (D5).
   return lastRevision(reader, { low: 0, high: at }, ({ recordedTimeMs }) => recordedTimeMs <= timeMs);
+}
+
+function appliedAt(reader: DatabaseReader, at: number): Applied {
+  const applied = reader.applied();
+  assert(applied !== undefined && applied.revision >= at, 'A database is read at a revision it has applied', at);
+  return applied;
 }

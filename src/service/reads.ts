@@ -57,8 +57,8 @@ export class Reads {
     const facts = await this.#factsOf(binding, revision);
     return {
       ...common,
-      basis: toRevision(facts.basis),
-      revisionTimeMs: facts.timestampMs,
+      basis: toRevision(revision - 1),
+      revisionTimeMs: facts.recordedTimeMs,
       eventCount: facts.totalEvents,
       chainHash: facts.chainHash,
     };
@@ -68,8 +68,8 @@ export class Reads {
   async #factsOf(binding: Binding, revision: Revision): Promise<DatabaseFacts> {
     const known = this.#facts.get(binding);
     if (known?.revision === revision) return known;
-    const read = await databaseAtRevision(this.source(binding), revision);
-    const facts = { ...read, chainHash: Uint8Array.from(read.chainHash) };
+    const { recordedTimeMs, totalEvents, chainHash } = await databaseAtRevision(this.source(binding), revision);
+    const facts = { revision, recordedTimeMs, totalEvents, chainHash: Uint8Array.from(chainHash) };
     this.#facts.set(binding, facts);
     return facts;
   }

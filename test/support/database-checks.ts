@@ -149,8 +149,7 @@ async function expectFacts(reader: DatabaseReader, oracle: DatabaseOracle, at: n
   const recordedTimeMs = oracle.transactions[at - 1]?.recordedTimeMs ?? CREATED_AT_MS;
   expect(await databaseAt(reader, applied, at)).toMatchObject({
     revision: at,
-    basis: Math.max(0, at - 1),
-    timestampMs: recordedTimeMs,
+    recordedTimeMs,
     totalEvents: oracle.events(at).length,
   });
   for (const timeMs of [recordedTimeMs - 1, recordedTimeMs, recordedTimeMs + 350]) {

@@ -213,15 +213,15 @@ describe('a writer of segments', () => {
     const gate = Promise.withResolvers<void>();
     const calls: string[] = [];
     const stat = disk.stat.bind(disk);
-    const syncFile = disk.syncFile.bind(disk);
+    const syncDirectory = disk.syncDirectory.bind(disk);
     disk.stat = async (path) => {
       calls.push('cut');
       await gate.promise;
       return stat(path);
     };
-    disk.syncFile = (path) => {
+    disk.syncDirectory = (path) => {
       calls.push('sync');
-      return syncFile(path);
+      return syncDirectory(path);
     };
     const cuts = groups.map((group) => histories.cut(group, 0));
     const synced = histories.sync();
