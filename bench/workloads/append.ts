@@ -30,7 +30,7 @@ interface Target {
   readonly address: { readonly host: string; readonly port: number };
 }
 
-/** How a workload measures the conditional transactions of a peer. */
+/** Measures the conditional transactions of a peer. */
 interface Measuring {
   readonly turns: (target: Target, path: string, template: RequestTemplate) => Turns;
   readonly postgres: (server: Postgres) => Turns;

@@ -1,7 +1,6 @@
 /**
- * Follows a history from record to record: whether each continues those before it. The hashes cover the bodies of
- * transactions and the payloads of control records. What else is in a record is checked against the records before, as
- * far as it follows from them.
+ * Checks that each record of a history continues those before it. The hashes cover the bodies of transactions and the
+ * payloads of control records. The other fields are checked as far as they follow from the records before.
  */
 import { compareBytes, decodeUtf8, type Sha256 } from '#base';
 import { decodeDefinitionEntry, eventFacts } from '#model';

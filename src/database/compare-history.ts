@@ -61,7 +61,7 @@ export function compareHistory(source: DatabaseSource, point: HistoryPoint): His
   return differenceBetween(`the hash of the control record at ${position}`, here, hash) ?? 'same';
 }
 
-/** What the record of a revision says of the transactions up to it. */
+/** The chain hash and the number of events up to a revision. */
 export function stateAt(
   reader: DatabaseReader,
   { rootId }: Applied,

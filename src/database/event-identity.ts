@@ -40,7 +40,7 @@ export function storedPlaces(reader: DatabaseReader, { high, low }: KeyHash): re
   return value === undefined ? [] : readEventIdRow(key, value);
 }
 
-/** What a taken id gets behind it. */
+/** The ending that makes a taken id another one. */
 export function endingOf(revision: number, index: number): string {
   return `~${revision}.${index}`;
 }

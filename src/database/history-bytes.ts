@@ -16,7 +16,7 @@ const GAP_BYTES = 4096;
 export interface Wanted<Found> {
   readonly position: number;
   readonly least: number;
-  /** What the bytes begin with, or how many of them are needed to say it. */
+  /** Returns the value that the bytes begin with, or the number of bytes that it needs. */
   readonly read: (bytes: Uint8Array, position: number) => Found | number;
 }
 

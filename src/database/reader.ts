@@ -243,7 +243,7 @@ export class DatabaseReader {
   #headOf(revision: number): Wanted<TransactionHead> {
     const read = (bytes: Uint8Array, start: number): TransactionHead | number => {
       const head = readRecordHead(bytes, 0, start);
-      // What precedes the events is nearly always read along; otherwise the whole record is.
+      // All that precedes the events is nearly always read along; otherwise the whole record is.
       if (head === undefined) return recordLength(bytes, 0) ?? RECORD_BYTES_MIN;
       if (typeof head === 'string') throw unexpectedRecord(this.source.group, start, head);
       if (head.revision === revision) return head;
@@ -266,7 +266,7 @@ export class DatabaseReader {
     const found = readControlHead(bytes, 0, position);
     if (typeof found === 'object') return found;
     const length = recordLength(bytes, 0) ?? 0;
-    // The position may be that of a peer, and what is there another thing than it seems.
+    // A peer may have sent the position, and then the length may be any bytes.
     const isCut = found === undefined && length > bytes.length && position + length <= this.#history.end;
     if (isCut && length <= CONTROL_BYTES_MAX) return length;
     throw unexpectedRecord(this.source.group, position, found ?? 'no record begins there');

@@ -74,7 +74,7 @@ export class Histories {
     });
   }
 
-  /** As `KvStore.cutHistory`. Several histories may be cut at once. */
+  /** Implements `KvStore.cutHistory`. Several histories may be cut at once. */
   cut(group: GroupId, position: number): Promise<number> {
     const cut = this.#alone.then(() => this.#cut(group, position));
     this.#cuts = Promise.allSettled([this.#cuts, cut]).then(() => undefined);

@@ -58,7 +58,7 @@ export interface SegmentDisk {
 /** File systems without hard links, and files with as many as they may have. */
 const NO_LINKS: ReadonlySet<unknown> = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK', 'EXDEV']);
 
-/** Whether the error says that a file or directory is not there. */
+/** Returns whether the error says that a file or directory is missing. */
 export function isMissing(failure: unknown): boolean {
   return hasCode(failure, 'ENOENT');
 }

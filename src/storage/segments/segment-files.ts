@@ -22,7 +22,7 @@ export interface SegmentFault {
   readonly isMissing: boolean;
 }
 
-/** How many bytes were read. */
+/** Number of bytes that were read. */
 export type Count = number | SegmentFault;
 
 export function missing(text: string): SegmentFault {

@@ -259,8 +259,8 @@ function joinBlocks(parts: readonly Part[], raw: Uint8Array): Uint8Array | Segme
 }
 
 /**
- * As `Promise.all`, and at once if nothing is to be waited for. When it is rejected, no read still writes into its
- * memory: others will use it.
+ * Does what `Promise.all` does, at once if no read is a promise. When it is rejected, no read still writes into its
+ * memory, which others will use.
  */
 function allOf<Value>(reads: readonly (Value | Promise<Value>)[]): readonly Value[] | Promise<readonly Value[]> {
   const isHere = (read: Value | Promise<Value>): read is Value => !(read instanceof Promise);
