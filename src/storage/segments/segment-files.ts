@@ -151,10 +151,12 @@ export class SegmentFiles {
     this.#options = options;
   }
 
-  /** Segments of the group as they were found, in order. */
-  of(group: GroupId): readonly SegmentFile[] {
-    const known = this.#groups.get(group);
-    if (known !== undefined) return known;
+  /** Segments of the group as they were found, in order; undefined when nothing was looked for. */
+  of(group: GroupId): readonly SegmentFile[] | undefined {
+    return this.#groups.get(group);
+  }
+
+  lookFor(group: GroupId): readonly SegmentFile[] {
     const directory = `${this.#options.directory}/${groupName(group)}`;
     const bases = segmentBases(this.#options.disk.list(directory));
     const files = bases.map((base) => new SegmentFile(directory, base, this.#options, (file) => this.#opened(file)));

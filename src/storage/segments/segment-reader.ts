@@ -6,7 +6,7 @@
  * a few times before it reports damage.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { assert, caught, DatabaseError, type GroupId, ignoring, NO_BYTES, whenDone } from '#base';
+import { assert, caught, DatabaseError, type GroupId, NO_BYTES, whenDone } from '#base';
 import { HistoryFault, type HistoryRange, type HistoryReader, type ReadMemory } from '#kv';
 import { isOutOfDescriptors, patiently, patientlyAwait } from '../basis/descriptors.ts';
 import { BlockCache } from './block-cache.ts';
@@ -45,8 +45,6 @@ const LANES = 16;
 
 const CLOCK: ReadClock = { nowMs: () => performance.now(), diskReads: () => process.resourceUsage().fsRead };
 
-/** The failure passes, and a read off the thread waits for that. */
-const IGNORING_DESCRIPTORS = ignoring(isOutOfDescriptors);
 const COLD = missing('the disk has to be waited for');
 
 interface Wanted {
@@ -93,18 +91,24 @@ export class SegmentReader implements HistoryReader {
     ranges: readonly HistoryRange[],
     memory?: ReadMemory,
   ): readonly Uint8Array[] | Promise<readonly Uint8Array[]> {
-    const wanted = ranges.map((range) => ({ group, range, memory }));
-    const found = wanted.map((each) => caught(() => this.#try('at once', each), IGNORING_DESCRIPTORS));
-    return allOf(
-      wanted.map((each, index) => {
-        const bytes = found[index];
-        return bytes instanceof Uint8Array ? bytes : this.#read('later', each);
-      }),
-    );
+    const found = ranges.map((range) => this.#readAtOnce({ group, range, memory }));
+    if (found.every((bytes) => bytes !== undefined)) return found;
+    return allOf(ranges.map((range, index) => found[index] ?? this.#read('later', { group, range, memory })));
   }
 
   close(): void {
     this.#files.close();
+  }
+
+  /** Undefined when the disk, the writer or a descriptor has to be waited for. */
+  #readAtOnce(wanted: Wanted): Uint8Array | undefined {
+    try {
+      const found = this.#try('at once', wanted);
+      return found instanceof Uint8Array ? found : undefined;
+    } catch (failure) {
+      if (isOutOfDescriptors(failure)) return undefined;
+      throw failure;
+    }
   }
 
   /** Tries until the bytes are whole, on this thread or off it. */
@@ -171,7 +175,7 @@ export class SegmentReader implements HistoryReader {
   #partsOf(group: GroupId, { from, to }: HistoryRange): readonly Part[] | SegmentFault {
     assert(from >= 0 && from <= to, 'A range of a history does not end before it begins', [from, to]);
     if (from === to) return [];
-    const files = orUnreadable(group, () => this.#files.of(group));
+    const files = this.#files.of(group) ?? orUnreadable(group, () => this.#files.lookFor(group));
     const first = lastAtOrBefore(files, from);
     const parts: Part[] = [];
     let at = 0;
