@@ -236,7 +236,7 @@ export const MUTANTS: readonly Mutant[] = [
     and: [
       {
         file: 'src/database/database-writer.ts',
-        find: '    const recordedTimeMs = Math.max(body.recordedTimeMs, this.#recordedTimeMs);',
+        find: '    const recordedTimeMs = Math.max(body.recordedTimeMs, this.#state.recordedTimeMs);',
         replace: '    const { recordedTimeMs } = body;',
       },
     ],
@@ -282,7 +282,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'chain-without-its-past',
     file: 'src/database/database-writer.ts',
-    find: '    const chainHash = this.#reader.source.sha256([this.#chainHash, stored]);',
+    find: '    const chainHash = this.#reader.source.sha256([this.#state.chainHash, stored]);',
     replace: '    const chainHash = this.#reader.source.sha256([stored]);',
     breaks: 'the hash of a revision says nothing of those before it',
   },

@@ -241,9 +241,9 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
   {
     name: 'values-drawn-at-apply',
     file: 'src/database/database-writer.ts',
-    find: '    const recordedTimeMs = Math.max(body.recordedTimeMs, this.#recordedTimeMs);',
+    find: '    const recordedTimeMs = Math.max(body.recordedTimeMs, this.#state.recordedTimeMs);',
     replace:
-      '    drawn += 1;\n    const recordedTimeMs = Math.max(body.recordedTimeMs, this.#recordedTimeMs) + (drawn % 2);',
+      '    drawn += 1;\n    const recordedTimeMs = Math.max(body.recordedTimeMs, this.#state.recordedTimeMs) + (drawn % 2);',
     and: [
       {
         file: 'src/database/database-writer.ts',

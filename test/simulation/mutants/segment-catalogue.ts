@@ -6,9 +6,11 @@ import type { Mutant } from './mutant.ts';
 
 const SEGMENTS = 'src/storage/segments';
 const SYNC_FILES =
-  '    await inParallel([...files], (path) => orUnwritten(path, unlessRemoved(this.#disk.syncFile(path))));\n';
-const SYNC_DIRECTORIES =
-  '    await inParallel([...directories], (path) => orUnwritten(path, unlessRemoved(this.#disk.syncDirectory(path))));\n';
+  '    await inParallel(AT_ONCE, [...files], (path) => orUnwritten(path, this.#disk.syncFile(path).catch(orRemoved)));\n';
+const SYNC_DIRECTORIES = `    await inParallel(AT_ONCE, [...directories], (path) =>
+      orUnwritten(path, this.#disk.syncDirectory(path).catch(orRemoved)),
+    );
+`;
 
 export const SEGMENT_MUTANTS: readonly Mutant[] = [
   {
