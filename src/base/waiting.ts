@@ -3,9 +3,9 @@
 /** Continues with the value: at once unless it is a promise, so that what is in memory costs no turn. */
 export function whenDone<Value, Result>(
   value: Value | Promise<Value>,
-  next: (value: Value) => Result | Promise<Result>,
+  then: (value: Value) => Result | Promise<Result>,
 ): Result | Promise<Result> {
-  return value instanceof Promise ? value.then(next) : next(value);
+  return value instanceof Promise ? value.then(then) : then(value);
 }
 
 /** Handles a failure of the work, whether it fails now or later. */

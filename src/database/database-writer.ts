@@ -11,7 +11,7 @@
 import { assert, ByteWriter, type LogIndex, type Revision, type Term, toLogIndex, toRevision } from '#base';
 import type { KvBatch } from '#kv';
 import type { StoredEventId, TransactionBodyView } from '#model';
-import { type Applied, type ControlMark, writeApplied } from './applied.ts';
+import { type Applied, writeApplied } from './applied.ts';
 import type { GroupMark } from './applied-state.ts';
 import { copyRange } from './bytes-range.ts';
 import { keysOfControl } from './control-rows.ts';

@@ -154,7 +154,7 @@ describe('an imported history', () => {
       [position - 1, 1, 2, /an entry of term 1 follows one of term 2/],
     ];
     for (const [at, from, to, fault] of cases) {
-      expect(data[at], String(fault)).toBe(from);
+      expect([fault, data[at]]).toEqual([fault, from]);
       const check = new HistoryImport(other.source, other.machine.applied);
       expect(check.take(data.with(at, to))).toMatch(fault);
       expect(check.take(data)).not.toBeTypeOf('string');

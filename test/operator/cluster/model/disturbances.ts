@@ -142,7 +142,7 @@ export function recover(run: Run): string | undefined {
   });
 }
 
-/** The user deletes the claim of a pod whose volume is on a Kubernetes node that another pod of the cluster has taken. */
+/** The user deletes the claim of a pod whose volume is on a Kubernetes node that another pod has taken. */
 function giveUpVolume({ kube }: Run): string | undefined {
   const taken = new Set(kube.list('pods').map(({ spec }) => spec.nodeName));
   const claim = kube.list('persistentvolumeclaims').find(({ metadata: { name, annotations } }) => {
