@@ -319,6 +319,16 @@ const EXAMPLES: readonly Example[] = [
   ['a recovery that is done', [recovered, leaderless, withStatus({ recoveryID: 'one' })], /^$/],
   ['a recovery, no leader', [recovered, leaderless, unconfirmed], /^wait .*quorum again/, 'RecoveryWaits'],
   ['a recovery, a silent survivor', [recovered, leaderless, silent(1)], /^wait .*shop-0 does not answer/],
+  [
+    'a recovery, a survivor that has replaced another node',
+    [
+      recovered,
+      withSpec({ recovery: { survivor: 'shop-1' } }),
+      ...orphan,
+      withDatabase({ leader: undefined, nodes: [9] }),
+    ],
+    /^recover 9 \(shop-1\)$/,
+  ],
   ['a recovery without a lost database', [recovered, silent(1)], /^$/],
   ['a recovery, a survivor without a replica', [recovered, withDatabase({ leader: undefined, nodes: [2, 3] })], /^$/],
 

@@ -54,7 +54,8 @@ const withRun = (annotations: Json, exitCode?: number, message = '', injected: o
   });
 };
 const refounded: Change[] = [...stopped, accepted, founded];
-const going = (name: string): Change => withClaim(name, { deletionTimestamp: AGO });
+const TERMINATING = { metadata: { deletionTimestamp: AGO } };
+const going = (name: string): Change => withEach('claims', name, TERMINATING);
 const neverReady = (name: string, creationTimestamp: string): Change =>
   withEach('pods', name, { metadata: { creationTimestamp }, status: { conditions: [] } });
 const withClaims =
@@ -146,6 +147,28 @@ const EXAMPLES: readonly Example[] = [
     [recovered, silent(2), withNode(3, { name: 'shop-1', role: 'learner' }), unconfirmed],
     /^record .*"Stopped"/,
   ],
+  [
+    'a lost catalog, a voter that has replaced another node, and was ready a moment ago',
+    [
+      recovered,
+      withNode(2, { name: 'shop-2', role: 'none', answers: false }),
+      silent(3),
+      (world) => unreadySince('shop-2', new Date(world.nowMs - 59_000).toISOString())(world),
+      unconfirmed,
+    ],
+    /^wait .*quorum again, with the nodes 3 \(shop-2\)/,
+  ],
+  [
+    'a lost catalog, a survivor that has replaced another node',
+    [
+      recovered,
+      ...[1, 2].map(silent),
+      withNode(3, { name: 'shop-0', role: 'learner' }),
+      unreadySince('shop-1', AGO),
+      unconfirmed,
+    ],
+    /^record .*"Stopped"/,
+  ],
   ['a lost catalog, voters without a pod', [recovered, ...lostMajority, withPods('shop-0')], /^wait .*2 .*, 3 /],
   [
     'a lost catalog, a pod that was never ready, and is new',
@@ -168,6 +191,11 @@ const EXAMPLES: readonly Example[] = [
     'nodes that stop',
     running,
     /^wait pod shop-0 has not ended yet; if its Kubernetes node node-\d is lost for good, delete that node$/,
+  ],
+  [
+    'nodes that stop, terminating pods',
+    [...running, withEach('pods', '', TERMINATING)],
+    /^wait pod shop-0 has not ended/,
   ],
   ['stopped nodes', stopped, /^refound {"survivor":"shop-0"} !shop-0 !shop-1 !shop-2$/, 'Recovering'],
   ['stopped nodes, another operator', [...stopped, ...unapplied], /^apply .*"replicas":0/],
@@ -199,12 +227,7 @@ const EXAMPLES: readonly Example[] = [
   ['a loss that is accepted', [...stopped, accepted, withRun(RUN, 1, SHOWN)], /^delete Pod shop-recovery: /],
   [
     'a loss that is accepted, a pod that ends',
-    [
-      ...stopped,
-      accepted,
-      withRun(RUN, 1, SHOWN),
-      withFields({ recoveryPod: { metadata: { deletionTimestamp: AGO } } }),
-    ],
+    [...stopped, accepted, withRun(RUN, 1, SHOWN), withFields({ recoveryPod: TERMINATING })],
     /^wait the pod shop-recovery is being deleted$/,
   ],
   [
@@ -246,6 +269,16 @@ const EXAMPLES: readonly Example[] = [
     'no spec.recovery any more, an accepted run that has refused',
     [...stopped, withRun(ACCEPTED, 1, SHOWN), withSpec({ recovery: null })],
     /^delete Pod shop-rec/,
+  ],
+  [
+    'no spec.recovery any more, an accepted run with a malformed command line',
+    [...stopped, withRun(ACCEPTED, 2), withSpec({ recovery: null })],
+    /^delete Pod shop-rec/,
+  ],
+  [
+    'a survivor without a claim, an accepted run of another one',
+    [...stopped, accepted, withRun(ACCEPTED), withSpec({ recovery: { survivor: 'shop-9' } })],
+    /^wait cairn recover runs/,
   ],
   [
     'another survivor, an accepted run',
@@ -325,7 +358,7 @@ const EXAMPLES: readonly Example[] = [
   ['a deletion that keeps volumes, a run', [...ended, retained, withRun(RUN)], /^delete Pod shop-recovery: /],
   [
     'a deletion that keeps volumes, a run that ends',
-    [...ended, retained, withRun(RUN), withFields({ recoveryPod: { metadata: { deletionTimestamp: AGO } } })],
+    [...ended, retained, withRun(RUN), withFields({ recoveryPod: TERMINATING })],
     /^wait /,
   ],
   [
