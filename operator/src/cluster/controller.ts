@@ -23,7 +23,7 @@ import { recheckMs, statusOf, textOf } from './status.ts';
 import type { WantedObject, World } from './world.ts';
 
 /** Objects that the controller reads. Two implementations: informers, and the simulation of test/operator/cluster. */
-export type ObjectsOf = Pick<ClusterInformers, 'cluster' | 'pods' | 'claims' | 'set' | 'owned' | 'kubeNodes'>;
+export type ObjectsOf = Pick<ClusterInformers, 'cluster' | 'of'>;
 
 export interface ClusterPorts {
   readonly api: Api;
@@ -74,10 +74,9 @@ async function observe(
   const known = objects.cluster(key);
   if (known === undefined) return undefined;
   // Objects are read before the nodes are asked: a node knows a disk that has grown before its claim shows that.
-  const [allPods, owned, kubeNodes] = [objects.pods(known), objects.owned(known), objects.kubeNodes()];
-  const [set, allClaims] = [objects.set(known), objects.claims(known)];
+  const found = objects.of(known);
   // Other parties may give the same labels to objects of theirs, such as the claim of a backup.
-  const [pods, claims] = [allPods.filter(isNumbered(known, '')), allClaims.filter(isNumbered(known, DATA))];
+  const [pods, claims] = [found.pods.filter(isNumbered(known, '')), found.claims.filter(isNumbered(known, DATA))];
   // Ready nodes answer at once.
   const names = pods
     .toSorted((one, other) => Number(isReady(other)) - Number(isReady(one)))
@@ -97,13 +96,11 @@ async function observe(
     cluster,
     render: (facts) => ports.render(cluster, facts),
     renderRecovery: (run) => ports.renderRecovery(cluster, run),
-    isApplied: (object) => applied.isApplied(object, owned),
-    owned,
-    set,
+    isApplied: (object) => applied.isApplied(object, found.owned),
+    ...found,
     pods,
-    recoveryPod: allPods.find(({ metadata: { name } }) => name === namesOf(cluster).recovery),
+    recoveryPod: found.pods.find(({ metadata: { name } }) => name === namesOf(cluster).recovery),
     claims,
-    kubeNodes,
     description,
     refusal,
   };

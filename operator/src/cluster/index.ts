@@ -12,5 +12,5 @@
  * Invariants: KC1 to KC13 (plan.ts).
  */
 export { type ClusterPorts, clusterController, type ObjectsOf } from './controller.ts';
-export { ClusterInformers } from './informers.ts';
-export type { OwnedObject, World } from './world.ts';
+export { ClusterInformers, type ClusterObjects } from './informers.ts';
+export type { World } from './world.ts';

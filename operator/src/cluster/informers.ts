@@ -12,12 +12,11 @@ import {
   sourceOf,
 } from '../kube/index.ts';
 import { CLAIM, type Claim, KUBE_NODE, type KubeNode, POD, type Pod, type StatefulSet } from './kinds.ts';
-import type { OwnedObject } from './world.ts';
+import type { OwnedObject, World } from './world.ts';
 
 /** All objects of clusters have it. */
 const SELECTOR = 'labelSelector=app.kubernetes.io/name=cairn';
 const INSTANCE = 'app.kubernetes.io/instance';
-const BY_CLUSTER = 'cluster';
 
 export interface InformersOptions {
   readonly onError: (error: unknown) => void;
@@ -28,6 +27,9 @@ export interface InformersOptions {
   readonly readsKubeNodes: boolean;
 }
 
+/** Objects with the labels of a cluster, and the Kubernetes nodes if the operator may read them. */
+export type ClusterObjects = Pick<World, 'pods' | 'claims' | 'set' | 'owned' | 'kubeNodes'>;
+
 export class ClusterInformers {
   readonly clusters: Informer<CairnCluster>;
   readonly #pods: Informer<Pod>;
@@ -36,10 +38,8 @@ export class ClusterInformers {
   readonly #kubeNodes: Informer<KubeNode> | undefined;
 
   constructor(api: Api, { onError, owned, namespace, readsKubeNodes }: InformersOptions) {
-    const of = <Item extends KubeObject>(kind: Kind): Informer<Item> => {
-      const indexes = { [BY_CLUSTER]: (object: Item) => clusterKeysOf(object) };
-      return new Informer<Item>(api, `${pathOf(kind, { namespace })}?${SELECTOR}`, { onError, indexes });
-    };
+    const of = <Item extends KubeObject>(kind: Kind): Informer<Item> =>
+      new Informer<Item>(api, `${pathOf(kind, { namespace })}?${SELECTOR}`, { onError });
     this.clusters = new Informer(api, pathOf(CAIRN_CLUSTER, { namespace }), { onError });
     this.#pods = of(POD);
     this.#claims = of(CLAIM);
@@ -71,34 +71,22 @@ export class ClusterInformers {
     return this.clusters.items.get(key);
   }
 
-  pods(cluster: CairnCluster): readonly Pod[] {
-    return this.#pods.by(BY_CLUSTER, keyOf(cluster));
-  }
-
-  claims(cluster: CairnCluster): readonly Claim[] {
-    return this.#claims.by(BY_CLUSTER, keyOf(cluster));
-  }
-
-  set(cluster: CairnCluster): StatefulSet | undefined {
-    return this.owned(cluster).find((object): object is OwnedObject & StatefulSet => {
-      return object.kind === 'StatefulSet' && object.metadata.name === cluster.metadata.name;
-    });
-  }
-
-  /** Objects of all kinds that the cluster is the controller of. */
-  owned(cluster: CairnCluster): readonly OwnedObject[] {
-    return [...this.#owned].flatMap(([of, informer]) =>
-      informer
-        .by(BY_CLUSTER, keyOf(cluster))
+  of(cluster: CairnCluster): ClusterObjects {
+    const key = keyOf(cluster);
+    const labelled = <Item extends KubeObject>({ items }: Informer<Item>): readonly Item[] =>
+      [...items.values()].filter((object) => clusterKeysOf(object).includes(key));
+    const owned = [...this.#owned].flatMap(([of, informer]) =>
+      labelled(informer)
         .filter((object) => isOwnedBy(object, cluster))
         // Items of lists have no kind.
         .map((object) => ({ ...object, kind: of.kind, of })),
     );
-  }
-
-  /** Undefined when the operator may not read them. */
-  kubeNodes(): ReadonlyMap<string, KubeNode> | undefined {
-    return this.#kubeNodes && new Map([...this.#kubeNodes.items.values()].map((node) => [node.metadata.name, node]));
+    const set = owned.find((object): object is OwnedObject & StatefulSet => {
+      return object.kind === 'StatefulSet' && object.metadata.name === cluster.metadata.name;
+    });
+    const nodes = this.#kubeNodes && [...this.#kubeNodes.items.values()];
+    const kubeNodes = nodes && new Map(nodes.map((node) => [node.metadata.name, node]));
+    return { pods: labelled(this.#pods), claims: labelled(this.#claims), set, owned, kubeNodes };
   }
 }
 

@@ -8,7 +8,7 @@
  * Not here: knowledge of Cairn. It imports nothing of the server. The harness of test/kubernetes uses it, too. The
  * reasons for its design are in ../../DESIGN.md.
  *
- * Invariants: KM1, KM2 (api.ts), KM3 to KM8 (informer.ts), KM9 to KM12 (queue.ts), KM13, KM14 (lease.ts), KM15, KM16
+ * Invariants: KM1, KM2 (api.ts), KM3 to KM7 (informer.ts), KM9 to KM12 (queue.ts), KM13, KM14 (lease.ts), KM15, KM16
  * (apply.ts), KM17 (conditions.ts), KM18, KM19 (events.ts), KM20, KM21 (controller.ts).
  */
 export { Api } from './api.ts';

@@ -1,6 +1,6 @@
 /**
- * An informer follows a collection of the API server, keeps a copy of it by key, with indexes, and passes changes to
- * handlers. Objects are shared by all readers and must not be modified.
+ * An informer follows a collection of the API server, keeps a copy of it by key, and passes changes to handlers.
+ * Objects are shared by all readers and must not be modified.
  *
  * ```
  *         ┌────────── version lost (410), refused (4xx), or relistMs since the last list ──────────┐
@@ -18,7 +18,6 @@
  *   KM6  Handlers receive every difference between two states of the copy once, after the copy has changed. An object
  *        whose version they have received is not passed again, whether it arrives by a message or in a list.
  *   KM7  An exception in a handler stops neither other handlers nor the informer.
- *   KM8  An index contains exactly the objects of the copy.
  */
 import type { Api } from './api.ts';
 import { ApiError, retryAfterMs } from './api-error.ts';
@@ -34,8 +33,6 @@ export interface Handlers<Item> {
 export interface InformerOptions<Item> extends Handlers<Item> {
   /** Errors of the server and of handlers; the informer continues. */
   readonly onError: (error: unknown) => void;
-  /** Functions that return the values of an object, by name of the index. */
-  readonly indexes?: Readonly<Record<string, (object: Item) => readonly string[]>>;
   readonly relistMs?: number;
 }
 
@@ -50,8 +47,6 @@ export class Informer<Item extends KubeObject> {
   readonly #path: string;
   readonly #options: InformerOptions<Item>;
   readonly #items = new Map<string, Item>();
-  /** Keys of objects by index and value (`termOf`). */
-  readonly #keys = new Map<string, Set<string>>();
   readonly #handlers: Set<Handlers<Item>>;
   readonly #synced = Promise.withResolvers<void>();
   readonly #backoff: Backoff;
@@ -81,11 +76,6 @@ export class Informer<Item extends KubeObject> {
   /** Milliseconds since the last contact with the server, which sends a bookmark about once a minute. */
   get staleMs(): number {
     return this.#api.runtime.nowMs() - this.#contactMs;
-  }
-
-  by(index: string, value: string): readonly Item[] {
-    const keys = this.#keys.get(termOf(index, value)) ?? [];
-    return [...keys].flatMap((key) => this.#items.get(key) ?? []);
   }
 
   /** Adds handlers, which first receive all present objects. The returned function removes them. */
@@ -172,34 +162,14 @@ export class Informer<Item extends KubeObject> {
     const key = keyOf(item);
     const before = this.#items.get(key);
     if (before?.metadata.resourceVersion === item.metadata.resourceVersion) return;
-    this.#unindex(key, before);
     this.#items.set(key, item);
-    for (const term of this.#termsOf(item)) this.#keys.set(term, (this.#keys.get(term) ?? new Set()).add(key));
     for (const { onSet } of this.#handlers) this.#guard(() => onSet?.(item, before));
   }
 
   /** `last` is the last known state of the object. */
   #remove(last: Item): void {
-    const key = keyOf(last);
-    const before = this.#items.get(key);
-    if (before === undefined) return;
-    this.#unindex(key, before);
-    this.#items.delete(key);
+    if (!this.#items.delete(keyOf(last))) return;
     for (const { onDelete } of this.#handlers) this.#guard(() => onDelete?.(last));
-  }
-
-  #unindex(key: string, item: Item | undefined): void {
-    if (item === undefined) return;
-    for (const term of this.#termsOf(item)) {
-      const keys = this.#keys.get(term);
-      keys?.delete(key);
-      if (keys?.size === 0) this.#keys.delete(term);
-    }
-  }
-
-  #termsOf(item: Item): readonly string[] {
-    const indexes = Object.entries(this.#options.indexes ?? {});
-    return indexes.flatMap(([index, valuesOf]) => valuesOf(item).map((value) => termOf(index, value)));
   }
 
   #guard(handle: () => void): void {
@@ -209,10 +179,6 @@ export class Informer<Item extends KubeObject> {
       this.#options.onError(error);
     }
   }
-}
-
-function termOf(index: string, value: string): string {
-  return `${index}=${value}`;
 }
 
 /** Returns whether a new watch from the same version would fail, too. */

@@ -5,7 +5,6 @@ import {
   type ClusterPorts,
   clusterController,
   type ObjectsOf,
-  type OwnedObject,
   type World,
 } from '../../../../operator/src/cluster/index.ts';
 import { Api, type Wanted } from '../../../../operator/src/kube/index.ts';
@@ -223,17 +222,18 @@ export class Run {
   /** Caches that lag independently, and never go back in time. */
   #objects(): ObjectsOf {
     const listed = (collection: string): readonly Item[] => this.#caches.get(collection)?.items ?? [];
-    const owned = (): OwnedObject[] => KINDS.flatMap((of) => listed(of.plural).map((item) => ({ ...item, of })));
     return {
       cluster: () => {
         for (const collection of [...OBSERVED, ...KINDS.map(({ plural }) => plural)]) this.#look(collection);
         return listed('cairnclusters')[0] as unknown as CairnCluster | undefined;
       },
-      pods: () => listed('pods'),
-      claims: () => listed('persistentvolumeclaims'),
-      set: () => listed('statefulsets')[0],
-      owned,
-      kubeNodes: () => new Map(listed('nodes').map((node) => [node.metadata.name, node])),
+      of: () => ({
+        pods: listed('pods'),
+        claims: listed('persistentvolumeclaims'),
+        set: listed('statefulsets')[0],
+        owned: KINDS.flatMap((of) => listed(of.plural).map((item) => ({ ...item, of }))),
+        kubeNodes: new Map(listed('nodes').map((node) => [node.metadata.name, node])),
+      }),
     };
   }
 
