@@ -1,7 +1,7 @@
 /** Makes keys and certificates, and reads them. Planning reads only; nothing else here depends on chance. */
 // oxlint-disable-next-line import/no-unassigned-import -- @peculiar/x509 needs it before it is loaded
 import 'reflect-metadata';
-import { createPrivateKey, randomBytes, type webcrypto, X509Certificate } from 'node:crypto';
+import { createPrivateKey, randomBytes, randomInt, type webcrypto, X509Certificate } from 'node:crypto';
 import {
   AuthorityKeyIdentifierExtension,
   BasicConstraintsExtension,
@@ -30,6 +30,8 @@ export interface Validity {
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
 const SERIAL_BYTES = 16;
 const POSITIVE = 0x7f;
+const RANDOM_LENGTH = 64;
+const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
 
 /** Makes an authority of its own name: a client may have several of one cluster. */
 export async function makeAuthority(owner: string, validity: Validity): Promise<Pair> {
@@ -78,6 +80,11 @@ export async function makeCertificate(authority: Pair, names: readonly string[],
     extensions,
   });
   return pairOf(certificate, keys);
+}
+
+/** A secret of letters and digits. */
+export function randomText(): string {
+  return Array.from({ length: RANDOM_LENGTH }, () => ALPHABET[randomInt(ALPHABET.length)]).join('');
 }
 
 function newKeys(): Promise<webcrypto.CryptoKeyPair> {

@@ -1,5 +1,6 @@
 /**
- * Plans the writes of the Secrets of a cluster. Pure: the time is an argument, and issue.ts makes the keys.
+ * Plans the writes of the Secrets of a cluster. Pure: the time is an argument, and keys are made when an action is
+ * carried out.
  *
  * ```
  *   authority    current ──── next is trusted ──── next signs, previous is trusted ──── previous ends
@@ -12,30 +13,28 @@
 import type { CairnCluster } from '../api/index.ts';
 import { isOwnedBy, type Secret, type Texts, textIn, textsOf } from '../kube/index.ts';
 import { certificateNames, KEYS, mountedSecrets, namesOf } from '../objects/index.ts';
-import { bundleOf, type Certificate, type Pair, readCertificate, type Validity } from './issue.ts';
+import {
+  bundleOf,
+  type Certificate,
+  makeAuthority,
+  makeCertificate,
+  type Pair,
+  randomText,
+  readCertificate,
+  type Validity,
+} from './issue.ts';
 import { durationMs, type FoundObjects, isReplaceable, pairIn } from './secrets.ts';
 
 /** Keys of the next and the previous authority in the Secret of the authority. */
 const ROTATION_KEYS = { next: 'next.crt', nextKey: 'next.key', previous: 'previous.crt' } as const;
 
-/** Content of a Secret that is to be made; `texts` is added to the new keys. */
-export type Recipe =
-  | { readonly kind: 'texts' }
-  | { readonly kind: 'random'; readonly key: string }
-  | { readonly kind: 'authority'; readonly as: readonly [string, string]; readonly validity: Validity }
-  | {
-      readonly kind: 'certificate';
-      readonly authority: Pair;
-      readonly names: readonly string[];
-      readonly validity: Validity;
-    };
-
 export interface SecretAction {
   readonly cluster: CairnCluster;
   readonly name: string;
   readonly why: string;
-  readonly recipe: Recipe;
   readonly texts: Texts;
+  /** Makes keys, which are added to `texts`. */
+  readonly make?: () => Promise<Texts>;
   /** The observed Secret, whose version is the precondition; undefined: the Secret is created. */
   readonly found: Secret | undefined;
 }
@@ -151,15 +150,9 @@ class Planner {
     const held = pairIn(found, KEYS.certificate, KEYS.privateKey);
     const why = held === undefined ? 'it does not exist' : this.#whyRenew(held, certificate, wanted);
     if (why !== undefined) {
-      const notBeforeMs = this.#nowMs - BACKDATE_MS;
-      const notAfterMs = Math.min(this.#nowMs + this.#durationMs, certificate.notAfterMs);
-      const recipe = {
-        kind: 'certificate',
-        authority: pair,
-        names: wanted,
-        validity: { notBeforeMs, notAfterMs },
-      } as const;
-      this.#write(name, { why: `new certificate: ${why}`, recipe, texts: { [KEYS.authority]: trusted } });
+      const validity = this.#validity(Math.min(this.#nowMs + this.#durationMs, certificate.notAfterMs));
+      const make = async (): Promise<Texts> => inOwnKeys(await makeCertificate(pair, wanted, validity));
+      this.#write(name, { why: `new certificate: ${why}`, texts: { [KEYS.authority]: trusted }, make });
     } else this.#texts(name, { [KEYS.authority]: trusted });
     return trusted;
   }
@@ -184,10 +177,9 @@ class Planner {
   #authority(): { readonly pair: Pair; readonly certificate: Certificate; readonly trusted: string } | undefined {
     const name = namesOf(this.#cluster).authority;
     const secret = this.#secret(name);
-    const validity = this.#authorityValidity();
     if (secret === undefined) {
-      const recipe = { kind: 'authority', as: [KEYS.certificate, KEYS.privateKey], validity } as const;
-      this.#write(name, { why: 'it does not exist', recipe, texts: {} });
+      const make = async (): Promise<Texts> => inOwnKeys(await this.#newAuthority());
+      this.#write(name, { why: 'it does not exist', texts: {}, make });
       return undefined;
     }
     const pair = pairIn(secret, KEYS.certificate, KEYS.privateKey);
@@ -212,8 +204,11 @@ class Planner {
     const trustedMs = this.#renewBeforeMs;
     if (nextPair === undefined || nextCertificate?.hasKey(nextPair.privateKey) !== true) {
       if (this.#nowMs < current.notAfterMs - this.#durationMs - 2 * trustedMs) return this.#forget(name, secret);
-      const recipe = { kind: 'authority', as: [next, nextKey], validity: this.#authorityValidity() } as const;
-      return this.#write(name, { why: 'the authority ends soon: the next one is trusted from now on', recipe, texts });
+      const make = async (): Promise<Texts> => {
+        const { certificate, privateKey } = await this.#newAuthority();
+        return { [next]: certificate, [nextKey]: privateKey };
+      };
+      return this.#write(name, { why: 'the authority ends soon: the next one is trusted from now on', texts, make });
     }
     const switchMs = Math.min(nextCertificate.notBeforeMs + BACKDATE_MS + trustedMs, current.notAfterMs - SWITCH_MS);
     if (this.#nowMs < switchMs) return;
@@ -224,7 +219,7 @@ class Planner {
       [KEYS.privateKey]: newKey,
       [previous]: current.pem,
     };
-    this.#write(name, { why: 'the next authority signs from now on', recipe: { kind: 'texts' }, texts: switched });
+    this.#write(name, { why: 'the next authority signs from now on', texts: switched });
   }
 
   /** Removes the previous authority when it has ended. */
@@ -232,12 +227,16 @@ class Planner {
     const { [ROTATION_KEYS.previous]: pem, ...rest } = textsOf(secret);
     const previous = pem === undefined ? undefined : readCertificate(pem);
     if (previous === undefined || previous.notAfterMs > this.#nowMs) return;
-    this.#write(name, { why: 'the previous authority has ended', recipe: { kind: 'texts' }, texts: rest });
+    this.#write(name, { why: 'the previous authority has ended', texts: rest });
   }
 
-  #authorityValidity(): Validity {
+  #newAuthority(): Promise<Pair> {
     const lifetimeMs = Math.max(AUTHORITY_MS, AUTHORITY_DURATIONS * this.#durationMs);
-    return { notBeforeMs: this.#nowMs - BACKDATE_MS, notAfterMs: this.#nowMs + lifetimeMs };
+    return makeAuthority(this.#cluster.metadata.namespace, this.#validity(this.#nowMs + lifetimeMs));
+  }
+
+  #validity(notAfterMs: number): Validity {
+    return { notBeforeMs: this.#nowMs - BACKDATE_MS, notAfterMs };
   }
 
   #secret(name: string): Secret | undefined {
@@ -247,7 +246,7 @@ class Planner {
   #madeOnce(name: string, key: string): void {
     const found = this.#secret(name);
     if (found === undefined) {
-      this.#write(name, { why: 'it does not exist', recipe: { kind: 'random', key }, texts: {} });
+      this.#write(name, { why: 'it does not exist', texts: {}, make: async () => ({ [key]: randomText() }) });
     } else if (textIn(found, key) === undefined) {
       this.#fault('SecretIncomplete', `Secret ${name} has no ${key}: restore it, or delete the Secret for a new one`);
     } else this.#adopt(name, found);
@@ -271,7 +270,6 @@ class Planner {
     if (isThere && found !== undefined) return this.#adopt(name, found);
     this.#write(name, {
       why: found === undefined ? 'it does not exist' : 'the authorities have changed',
-      recipe: { kind: 'texts' },
       texts: { ...before, ...texts },
     });
   }
@@ -279,7 +277,7 @@ class Planner {
   /** A Secret that outlived its CairnCluster belongs to the one that has its name now. */
   #adopt(name: string, found: Secret): void {
     if (!isReplaceable(found) || isOwnedBy(found, this.#cluster)) return;
-    this.#write(name, { why: 'its CairnCluster is another one', recipe: { kind: 'texts' }, texts: textsOf(found) });
+    this.#write(name, { why: 'its CairnCluster is another one', texts: textsOf(found) });
   }
 
   #write(name: string, action: Omit<SecretAction, 'cluster' | 'name' | 'found'>): void {
@@ -295,6 +293,10 @@ class Planner {
   #fault(reason: SecretFault['reason'], message: string): void {
     this.faults.push({ reason, message });
   }
+}
+
+function inOwnKeys({ certificate, privateKey }: Pair): Texts {
+  return { [KEYS.certificate]: certificate, [KEYS.privateKey]: privateKey };
 }
 
 function isSame(one: readonly string[], other: readonly string[]): boolean {

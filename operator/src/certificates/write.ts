@@ -1,13 +1,9 @@
 /** Carries out actions: makes the keys, and writes the Secret. */
-import { randomInt } from 'node:crypto';
-import { type Api, dataOf, pathOf, SECRET, type Texts } from '../kube/index.ts';
+import { type Api, dataOf, pathOf, SECRET } from '../kube/index.ts';
 import { KEYS, metadataOf } from '../objects/index.ts';
-import { makeAuthority, makeCertificate, type Pair } from './issue.ts';
 import type { SecretAction } from './plan.ts';
 
 const TLS_TYPE = 'kubernetes.io/tls';
-const RANDOM_LENGTH = 64;
-const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
 
 /**
  * Creates or replaces the Secret. It is never overwritten unseen: a Secret that exists meanwhile, or has changed, is an
@@ -21,8 +17,8 @@ export async function writeSecret(api: Api, action: SecretAction): Promise<void>
 }
 
 export async function secretOf(action: SecretAction): Promise<object> {
-  const { cluster, name, found, texts } = action;
-  const all = { ...texts, ...(await newTexts(action)) };
+  const { cluster, name, found, texts, make } = action;
+  const all = { ...texts, ...(await make?.()) };
   const own = metadataOf(cluster, { name });
   const labels = { ...found?.metadata.labels, ...own.labels };
   const type = found?.type ?? (KEYS.certificate in all ? TLS_TYPE : 'Opaque');
@@ -33,25 +29,4 @@ export async function secretOf(action: SecretAction): Promise<object> {
     type,
     data: dataOf(all),
   };
-}
-
-async function newTexts({ cluster, recipe }: SecretAction): Promise<Texts> {
-  switch (recipe.kind) {
-    case 'texts':
-      return {};
-    case 'random':
-      return {
-        [recipe.key]: Array.from({ length: RANDOM_LENGTH }, () => ALPHABET[randomInt(ALPHABET.length)]).join(''),
-      };
-    case 'authority':
-      return textsOfPair(await makeAuthority(cluster.metadata.namespace, recipe.validity), recipe.as);
-    case 'certificate': {
-      const pair = await makeCertificate(recipe.authority, recipe.names, recipe.validity);
-      return textsOfPair(pair, [KEYS.certificate, KEYS.privateKey]);
-    }
-  }
-}
-
-function textsOfPair({ certificate, privateKey }: Pair, [certificateKey, keyKey]: readonly [string, string]): Texts {
-  return { [certificateKey]: certificate, [keyKey]: privateKey };
 }
