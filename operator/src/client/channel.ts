@@ -48,12 +48,10 @@ export interface CallOptions {
 export class CallError extends Error {
   override readonly name = 'CallError';
   readonly code: status;
-  readonly metadata: Metadata;
 
-  constructor({ code, details, metadata }: ServiceError, what: string) {
+  constructor({ code, details }: ServiceError, what: string) {
     super(`${what}: ${details || status[code]}`);
     this.code = code;
-    this.metadata = metadata;
   }
 
   /** Whether another node may answer, or the same one later. */
