@@ -1,13 +1,11 @@
 /** The controller of EventAccess: observes keys and a Secret, and carries out what plan.ts wants. */
 import { randomBytes } from 'node:crypto';
-import { type CairnCluster, EVENT_ACCESS, type EventAccess, type EventDatabase } from '../api/index.ts';
+import { EVENT_ACCESS, type EventAccess, type EventDatabase } from '../api/index.ts';
 import type { ApiKey, Keys } from '../client/index.ts';
 import {
-  type Api,
   apply,
   asError,
   dataOf,
-  type EventRecorder,
   type EventText,
   type Informer,
   isOwnedBy,
@@ -18,13 +16,12 @@ import {
   type Secret,
   sourceOf,
   textsOf,
-  unless,
 } from '../kube/index.ts';
 import {
   type ClusterState,
-  type Clusters,
   ofCluster,
   type ResourceController,
+  type ResourceOptions,
   readyCluster,
   resourceController,
 } from '../reconcile/index.ts';
@@ -44,13 +41,8 @@ import {
 } from './plan.ts';
 import { type Roles, rolesOf } from './roles.ts';
 
-export interface AccessControllerOptions {
-  readonly api: Api;
-  readonly informer: Informer<EventAccess>;
+export interface AccessControllerOptions extends ResourceOptions<EventAccess, Keys> {
   readonly databases: Informer<EventDatabase>;
-  readonly clusters: Clusters;
-  readonly connect: (cluster: CairnCluster) => Promise<Keys>;
-  readonly events: EventRecorder;
   readonly random?: (count: number) => Buffer;
 }
 
@@ -70,17 +62,15 @@ const EVENTS: Partial<Record<Action['kind'], Omit<EventText, 'action'>>> = {
 };
 
 export function accessController(options: AccessControllerOptions): ResourceController<Observed, Action> {
-  const { api, informer, databases, clusters } = options;
+  const { informer, databases, clusters } = options;
   const work = new AccessWork(options);
   const dependents = (namespace: string, name: string): readonly string[] =>
     ofCluster(informer, { namespace, name }).map(keyOf);
-  return resourceController({
+  return resourceController(options, {
     name: 'access',
     kind: EVENT_ACCESS,
     manager: `${MANAGER}-status`,
     finalizer: FINALIZER,
-    api,
-    informer,
     sources: [
       sourceOf(databases, ({ metadata, spec }) => dependents(metadata.namespace, spec.clusterRef.name)),
       clusters.source(({ metadata }) => dependents(metadata.namespace, metadata.name)),
@@ -108,8 +98,7 @@ class AccessWork {
     const { metadata, spec } = resource;
     const { namespace } = metadata;
     const { name } = spec.clusterRef;
-    const path = pathOf(SECRET, { namespace, name: secretNameOf(resource) });
-    const object = await api.get<Secret>(path).catch(unless(404));
+    const object = await api.find<Secret>(SECRET, { namespace, name: secretNameOf(resource) });
     const cluster = await clusters.find(namespace, name);
     const isOpen = cluster.kind === 'ready' && !cluster.cluster.spec.auth.enabled;
     const roles = isOpen ? OPEN : rolesOf(spec.grants, ofCluster(databases, { namespace, name }));

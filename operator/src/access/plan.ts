@@ -2,11 +2,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { EventAccess, EventAccessStatus } from '../api/index.ts';
 import type { ApiKey, NewKey } from '../client/index.ts';
-import { defined, timestamp } from '../kube/index.ts';
+import { defined, type Finding, timestamp } from '../kube/index.ts';
 import {
   type ClusterState,
   commonStatus,
-  type Finding,
   hasFinalizer,
   isAbandoned,
   lackOfCluster,

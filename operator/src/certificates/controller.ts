@@ -6,20 +6,17 @@ import {
   type ConfigMap,
   type Controller,
   type EventRecorder,
+  type Finding,
   type Kind,
   type Outcome,
-  pathOf,
   SECRET,
   type Secret,
-  unless,
 } from '../kube/index.ts';
 import { mountedSecrets, namesOf } from '../objects/index.ts';
-import type { Finding } from '../reconcile/index.ts';
 import { planSecrets, type SecretAction, type SecretFault, secretSources } from './plan.ts';
 import type { FoundObjects } from './secrets.ts';
 import { writeSecret } from './write.ts';
 
-const NOT_FOUND = 404;
 /** Secrets of the user and of cert-manager change without a message of a watch. */
 const RECHECK_MS = 60_000;
 
@@ -73,7 +70,7 @@ export class SecretsController implements Controller<Observed, SecretAction> {
     const read = async <Item>(kind: Kind, names: readonly string[]): Promise<ReadonlyMap<string, Item>> => {
       const found = new Map<string, Item>();
       for (const name of names) {
-        const object = await api.get<Item>(pathOf(kind, { namespace, name }), { signal }).catch(unless(NOT_FOUND));
+        const object = await api.find<Item>(kind, { namespace, name }, { signal });
         if (object !== undefined) found.set(name, object);
       }
       return found;

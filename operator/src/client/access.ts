@@ -5,7 +5,7 @@
  * after CACHED_MS: certificates and keys are replaced while a cluster runs.
  */
 import type { CairnCluster } from '../api/index.ts';
-import { type Api, CONFIG_MAP, type ConfigMap, type Kind, pathOf, SECRET, textIn, unless } from '../kube/index.ts';
+import { type Api, CONFIG_MAP, type ConfigMap, type Kind, SECRET, textIn } from '../kube/index.ts';
 import { KEYS, mountedSecrets, PORTS, podDomain, serviceHost } from '../objects/index.ts';
 import type { Identity, TLSFiles } from './channel.ts';
 import type { MetricsPort } from './node-metrics.ts';
@@ -66,7 +66,7 @@ export class Identities {
   }
 
   async #read(kind: Kind, { metadata: { namespace } }: CairnCluster, name: string): Promise<ConfigMap> {
-    const found = await this.#api.get<ConfigMap>(pathOf(kind, { namespace, name })).catch(unless(404));
+    const found = await this.#api.find<ConfigMap>(kind, { namespace, name });
     if (found === undefined) throw new Error(`${kind.kind} "${name}" does not exist`);
     return found;
   }

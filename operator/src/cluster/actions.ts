@@ -171,6 +171,6 @@ async function verifyPods(api: Api, { namespace }: Place, expects: readonly Expe
 }
 
 async function verifyLost(api: Api, name: string): Promise<void> {
-  const found = await api.get<KubeNode>(pathOf(KUBE_NODE, { name })).catch(unless(404));
+  const found = await api.find<KubeNode>(KUBE_NODE, { name });
   if (isReady(found)) throw new Error(`Kubernetes node ${name} is ready again`);
 }

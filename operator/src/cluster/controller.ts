@@ -9,8 +9,6 @@ import {
   type EventRecorder,
   type KubeObject,
   type Outcome,
-  pathOf,
-  unless,
   type Wanted,
 } from '../kube/index.ts';
 import { namesOf, type RecoveryRun } from '../objects/index.ts';
@@ -89,7 +87,7 @@ async function observe(
     return undefined;
   });
   // Last, because the copy may lag: the plan follows from the spec, the finalizers and the stage as they are (KC10).
-  const cluster = await api.get<CairnCluster>(pathOf(CAIRN_CLUSTER, known.metadata), { signal }).catch(unless(404));
+  const cluster = await api.find<CairnCluster>(CAIRN_CLUSTER, known.metadata, { signal });
   if (cluster === undefined || cluster.metadata.uid !== known.metadata.uid) return undefined;
   const world: World = {
     nowMs: api.runtime.wallMs(),

@@ -2,9 +2,9 @@
 import type { CairnCluster, CairnClusterCondition, CairnClusterStatus } from '../api/index.ts';
 import type { SecretsState } from '../certificates/index.ts';
 import { failedWith, type NodeOrder, serviceAddress } from '../client/index.ts';
-import { defined, type Outcome } from '../kube/index.ts';
+import { defined, type Finding, type Outcome } from '../kube/index.ts';
 import { PORTS, selectorLabels, serviceHost } from '../objects/index.ts';
-import { commonStatus, type Finding } from '../reconcile/index.ts';
+import { commonStatus } from '../reconcile/index.ts';
 import type { Action } from './actions.ts';
 import { bytesOf, isReady } from './kinds.ts';
 import { isBelowFinal, isUniform, levelToRaise } from './rules/finalize.ts';

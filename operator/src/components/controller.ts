@@ -1,20 +1,15 @@
 /** The controller of one kind of component: observes databases and nodes, and carries out what plan.ts wants. */
 import type { CairnCluster, EventDatabase } from '../api/index.ts';
 import type { Calls, Components } from '../client/index.ts';
-import { type Api, asError, type EventRecorder, keyOf, sourceOf } from '../kube/index.ts';
+import { asError, keyOf, sourceOf } from '../kube/index.ts';
 import { conditionOf, inNamespace, type ResourceController, resourceController } from '../reconcile/index.ts';
 import { publicationDigest, publicationOf, RESOURCES } from './kinds.ts';
 import { type Action, type DatabaseAction, FINALIZER, plan } from './plan.ts';
 import { progressOf, waitOf } from './rollout.ts';
 import { type LoadedSource, loadedFrom, SourceProblem } from './source.ts';
 import { statusOf } from './status.ts';
-import { type TargetOptions, Targets } from './targets.ts';
+import { type ComponentControllerOptions, Targets } from './targets.ts';
 import type { ComponentResource, Source, Target, World } from './world.ts';
-
-export interface ComponentControllerOptions extends TargetOptions {
-  readonly api: Api;
-  readonly events: EventRecorder;
-}
 
 interface Observed extends World {
   readonly loaded: LoadedSource | undefined;
@@ -26,17 +21,15 @@ interface Observed extends World {
 }
 
 export function componentController(options: ComponentControllerOptions): ResourceController<Observed, Action> {
-  const { api, informer, databases, clusters } = options;
+  const { informer, databases, clusters } = options;
   const kind = RESOURCES[options.kind];
   const work = new ComponentWork(options);
   const within = (namespace: string): readonly string[] => inNamespace(informer, namespace).map(keyOf);
-  return resourceController({
+  return resourceController(options, {
     name: kind.plural,
     kind,
     manager: `cairn-${kind.kind}-status`,
     finalizer: FINALIZER,
-    api,
-    informer,
     sources: [
       sourceOf(databases, ({ metadata }) => within(metadata.namespace), traitsOf),
       clusters.source(({ metadata }) => within(metadata.namespace)),

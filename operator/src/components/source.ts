@@ -1,5 +1,5 @@
 /** The component of a source: its digest, and its bytes when it is published. */
-import { type Api, CONFIG_MAP, type ConfigMap, type Kind, pathOf, SECRET, textIn, unless } from '../kube/index.ts';
+import { type Api, CONFIG_MAP, type ConfigMap, type Kind, SECRET, textIn } from '../kube/index.ts';
 import { credentialFor, digestOf, Registry } from './oci.ts';
 import type { ComponentResource } from './world.ts';
 
@@ -62,7 +62,7 @@ async function valueOf(api: Api, namespace: string, { kind, name = '', key = '' 
 }
 
 async function read(api: Api, kind: Kind, namespace: string, name: string): Promise<ConfigMap> {
-  const found = await api.get<ConfigMap>(pathOf(kind, { namespace, name })).catch(unless(404));
+  const found = await api.find<ConfigMap>(kind, { namespace, name });
   if (found === undefined) throw new SourceProblem('SourceNotFound', `there is no ${kind.kind} ${name}`);
   return found;
 }

@@ -1,7 +1,7 @@
 /** The status of a component resource, from the observed world. Pure. */
 import type { StateViewStatus } from '../api/index.ts';
-import { defined } from '../kube/index.ts';
-import { commonStatus, conditionOf, type Finding } from '../reconcile/index.ts';
+import { defined, type Finding } from '../kube/index.ts';
+import { commonStatus, conditionOf } from '../reconcile/index.ts';
 import { isStuck, type Progress, progressOf } from './rollout.ts';
 import { isActive, isServing, type Stage, stageOf } from './stage.ts';
 import type { Target, Wanted, World } from './world.ts';

@@ -2,16 +2,20 @@
 import type { CairnCluster, EventDatabase } from '../api/index.ts';
 import type { Calls, ComponentKind, Components, Holder } from '../client/index.ts';
 import { asError, type Informer } from '../kube/index.ts';
-import { type ClusterState, type Clusters, claimOn, conditionOf, inNamespace, matches } from '../reconcile/index.ts';
+import {
+  type ClusterState,
+  claimOn,
+  conditionOf,
+  inNamespace,
+  matches,
+  type ResourceOptions,
+} from '../reconcile/index.ts';
 import { componentNameOf } from './kinds.ts';
 import type { ComponentResource, Published, Target, World } from './world.ts';
 
-export interface TargetOptions {
+export interface ComponentControllerOptions extends ResourceOptions<ComponentResource, Components> {
   readonly kind: ComponentKind;
-  readonly informer: Informer<ComponentResource>;
   readonly databases: Informer<EventDatabase>;
-  readonly clusters: Clusters;
-  readonly connect: (cluster: CairnCluster) => Promise<Components>;
   /** Calls of a component on the nodes of clusters; undefined when one does not answer. */
   readonly callsOf: (clusters: readonly CairnCluster[], digest: string) => Promise<Calls | undefined>;
 }
@@ -33,11 +37,11 @@ interface Asked {
 type Answer = Asked | ClusterState | Error;
 
 export class Targets {
-  readonly #options: TargetOptions;
+  readonly #options: ComponentControllerOptions;
   /** Versions that were published and are not in the status yet, by uid and database. */
   readonly #published = new Map<string, Published>();
 
-  constructor(options: TargetOptions) {
+  constructor(options: ComponentControllerOptions) {
     this.#options = options;
   }
 

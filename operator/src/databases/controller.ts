@@ -1,22 +1,12 @@
 /** The controller of EventDatabases: observes a database, and carries out what plan.ts wants. */
 import { type CairnCluster, EVENT_DATABASE, type EventDatabase } from '../api/index.ts';
 import { type Database, type Databases, failedWith } from '../client/index.ts';
+import { asError, type EventText, type Finding, keyOf, type Source, writeStatus } from '../kube/index.ts';
 import {
-  type Api,
-  asError,
-  type EventRecorder,
-  type EventText,
-  type Informer,
-  keyOf,
-  type Source,
-  writeStatus,
-} from '../kube/index.ts';
-import {
-  type Clusters,
   claimOn,
-  type Finding,
   ofCluster,
   type ResourceController,
+  type ResourceOptions,
   readyCluster,
   resourceController,
 } from '../reconcile/index.ts';
@@ -34,34 +24,26 @@ import {
   type World,
 } from './plan.ts';
 
-export interface DatabaseControllerOptions {
-  readonly api: Api;
-  readonly informer: Informer<EventDatabase>;
-  readonly clusters: Clusters;
-  readonly connect: (cluster: CairnCluster) => Promise<Databases>;
-  readonly events: EventRecorder;
-}
+type Options = ResourceOptions<EventDatabase, Databases>;
 
 const MANAGER = 'cairn-databases-status';
 const CREATED: Finding = ['True', 'Created', 'the operator has created the database'];
 const RECOVERED: Finding = ['True', 'Recovered', 'the cluster continues the database with another id'];
 const ADOPTED: Finding = ['True', 'Adopted', 'the operator has taken over a database that existed'];
 
-export function databaseController(options: DatabaseControllerOptions): ResourceController<World, Action> {
-  const { api, informer, clusters } = options;
+export function databaseController(options: Options): ResourceController<World, Action> {
+  const { informer, clusters } = options;
   const work = new DatabaseWork(options);
   // A deletion may end the claim on a database that another object waits for.
   const deletions: Source = {
     synced: informer.synced,
     subscribe: (add) => informer.subscribe({ onDelete: (object) => work.siblings(object).map(keyOf).forEach(add) }),
   };
-  return resourceController({
+  return resourceController(options, {
     name: 'databases',
     kind: EVENT_DATABASE,
     manager: MANAGER,
     finalizer: FINALIZER,
-    api,
-    informer,
     sources: [deletions, clusters.source(({ metadata }) => ofCluster(informer, metadata).map(keyOf))],
     observe: (resource) => work.observe(resource),
     plan,
@@ -72,9 +54,9 @@ export function databaseController(options: DatabaseControllerOptions): Resource
 }
 
 class DatabaseWork {
-  readonly #options: DatabaseControllerOptions;
+  readonly #options: Options;
 
-  constructor(options: DatabaseControllerOptions) {
+  constructor(options: Options) {
     this.#options = options;
   }
 

@@ -1,12 +1,11 @@
 /** From an EventDatabase and the database in its cluster to the next action and the status. Pure. */
 import type { EventDatabase, EventDatabaseStatus } from '../api/index.ts';
 import type { Database } from '../client/index.ts';
-import { defined } from '../kube/index.ts';
+import { defined, type Finding } from '../kube/index.ts';
 import {
   type ClusterState,
   commonStatus,
   conditionOf,
-  type Finding,
   hasFinalizer,
   isAbandoned,
   lackOfCluster,

@@ -7,7 +7,8 @@
  *   KM2  Every request ends: with a response, with its signal, or after REQUEST_MS. A watch ends after INACTIVE_MS
  *        without a message, because a dead connection gives no other sign.
  */
-import { ApiError, hasCode, parseJson, retryAfterMs, type Status } from './api-error.ts';
+import { ApiError, hasCode, parseJson, retryAfterMs, type Status, unless } from './api-error.ts';
+import { type Kind, type Place, pathOf } from './objects.ts';
 import { Backoff, deadline, delay, type Runtime, systemRuntime } from './runtime.ts';
 import { HttpsTransport, type Transport, type TransportRequest } from './transport.ts';
 
@@ -77,6 +78,11 @@ export class Api {
 
   get<Found>(path: string, options: RequestOptions = {}): Promise<Found> {
     return this.#send('GET', path, options);
+  }
+
+  /** Returns undefined when there is no such object. */
+  find<Found>(kind: Kind, place: Place, options?: RequestOptions): Promise<Found | undefined> {
+    return this.get<Found>(pathOf(kind, place), options).catch(unless(404));
   }
 
   create<Made>(path: string, body: object, options: RequestOptions = {}): Promise<Made> {

@@ -15,23 +15,27 @@ export interface Condition {
   readonly lastTransitionTime: string;
 }
 
+/** Status, reason and message of a condition. */
+export type Finding = readonly [status: Condition['status'], reason: string, message: string];
+
 /**
- * Returns the conditions of `found`, sorted by type, with the times of those in `before` whose status is the same.
+ * Returns the conditions of findings by type, sorted by type, with the times of those in `before` whose status is the
+ * same.
  *
  * Invariant:
  *   KM17  Equal findings give equal conditions at any time: `lastTransitionTime` changes only with `status`.
  */
 export function conditionsOf(
   before: readonly Condition[] | undefined,
-  found: readonly Omit<Condition, 'lastTransitionTime'>[],
-  wallMs: number,
+  findings: Readonly<Record<string, Finding>>,
+  { observedGeneration, wallMs }: { readonly observedGeneration: number; readonly wallMs: number },
 ): readonly Condition[] {
   const known = new Map(before?.map((condition) => [condition.type, condition]));
-  return found
-    .map((condition) => {
-      const last = known.get(condition.type);
-      const isSame = last?.status === condition.status;
-      return { ...condition, lastTransitionTime: isSame ? last.lastTransitionTime : timestamp(wallMs) };
+  return Object.entries(findings)
+    .map(([type, [status, reason, message]]) => {
+      const last = known.get(type);
+      const lastTransitionTime = last?.status === status ? last.lastTransitionTime : timestamp(wallMs);
+      return { type, status, reason, message, observedGeneration, lastTransitionTime };
     })
     .toSorted((left, right) => (left.type < right.type ? -1 : 1));
 }

@@ -14,7 +14,7 @@
 export { Api } from './api.ts';
 export { ApiError, asError, hasCode, unless } from './api-error.ts';
 export { apply, applyStatus, type Wanted, writeStatus } from './apply.ts';
-export { type Condition, conditionsOf } from './conditions.ts';
+export { type Condition, conditionsOf, type Finding } from './conditions.ts';
 export { type Controller, ControllerLoop, type Outcome, type Pass, type Source, sourceOf } from './controller.ts';
 export { EventRecorder, type EventText } from './events.ts';
 export { type Handlers, Informer, type InformerOptions } from './informer.ts';

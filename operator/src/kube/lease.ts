@@ -21,7 +21,7 @@
  *   KM14  A leader releases its lease only after its work has ended.
  */
 import type { Api } from './api.ts';
-import { hasCode, unless } from './api-error.ts';
+import { hasCode } from './api-error.ts';
 import { type Kind, type Metadata, microTimestamp, pathOf, typeOf } from './objects.ts';
 import { deadline, delay } from './runtime.ts';
 
@@ -104,11 +104,11 @@ export class Elector {
   }
 
   async #acquire(signal: AbortSignal): Promise<boolean> {
-    const { name, identity } = this.#options;
-    const found = await this.#api.get<Lease>(this.#path(name), { signal }).catch(unless(404));
+    const { namespace, name, identity } = this.#options;
+    const found = await this.#api.find<Lease>(LEASES, this.#options, { signal });
     if (found === undefined) {
       const lease = { ...typeOf(LEASES), metadata: { name }, spec: this.#spec({}) };
-      this.#see(await this.#api.create<Lease>(this.#path(), lease, { signal }));
+      this.#see(await this.#api.create<Lease>(pathOf(LEASES, { namespace }), lease, { signal }));
       return true;
     }
     const { holderIdentity: holder = '', leaseDurationSeconds = 0 } = found.spec;
@@ -131,7 +131,7 @@ export class Elector {
       if (!hasCode(error, 409)) throw error;
     }
     // The server may have executed our last write although its response was lost.
-    const found = await this.#api.get<Lease>(this.#path(this.#options.name), { signal });
+    const found = await this.#api.get<Lease>(pathOf(LEASES, this.#options), { signal });
     this.#see(found);
     if (found.spec.holderIdentity !== this.#options.identity) return false;
     await this.#write(found, signal);
@@ -149,7 +149,7 @@ export class Elector {
   /** Fails with 409 when another process has written the lease since. */
   async #write(before: Lease | undefined, signal: AbortSignal, spec = this.#spec(before?.spec ?? {})): Promise<void> {
     const lease = { ...before, ...typeOf(LEASES), spec };
-    this.#see(await this.#api.replace<Lease>(this.#path(this.#options.name), lease, { signal }));
+    this.#see(await this.#api.replace<Lease>(pathOf(LEASES, this.#options), lease, { signal }));
   }
 
   #spec({ holderIdentity, acquireTime, leaseTransitions = -1 }: Lease['spec']): Lease['spec'] {
@@ -172,10 +172,6 @@ export class Elector {
 
   #now(): string {
     return microTimestamp(this.#api.runtime.wallMs());
-  }
-
-  #path(name?: string): string {
-    return pathOf(LEASES, { namespace: this.#options.namespace, name });
   }
 
   /** Returns undefined for an unknown outcome. Ends after half of RENEW_MS, so that a second attempt can succeed. */

@@ -1,16 +1,7 @@
 /** The clusters that other resources refer to. */
 import { CAIRN_CLUSTER, type CairnCluster, type EventDatabase } from '../api/index.ts';
-import {
-  type Api,
-  type Informer,
-  type KubeObject,
-  keyOf,
-  pathOf,
-  type Source,
-  sourceOf,
-  unless,
-} from '../kube/index.ts';
-import { conditionOf, type Finding } from './status.ts';
+import { type Api, type Finding, type Informer, type KubeObject, keyOf, type Source, sourceOf } from '../kube/index.ts';
+import { conditionOf } from './status.ts';
 
 /** Gone: there is no such cluster, or it is being deleted. */
 export type ClusterState =
@@ -31,8 +22,7 @@ export class Clusters {
   async find(namespace: string, name: string): Promise<ClusterState> {
     const known = this.#informer.items.get(keyOf({ metadata: { namespace, name } }));
     if (known !== undefined && known.metadata.deletionTimestamp === undefined) return stateOf(known);
-    const path = pathOf(CAIRN_CLUSTER, { namespace, name });
-    return stateOf(await this.#api.get<CairnCluster>(path).catch(unless(404)));
+    return stateOf(await this.#api.find<CairnCluster>(CAIRN_CLUSTER, { namespace, name }));
   }
 
   /** Keys that depend on a cluster, when it appears, becomes ready or unready, or is deleted. */

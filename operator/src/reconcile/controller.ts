@@ -1,23 +1,32 @@
 /** The frame of the controllers of databases, access and components: a finalizer, and a status after a pass. */
+import type { CairnCluster } from '../api/index.ts';
 import {
   type Api,
   applyStatus,
   type Controller,
+  type EventRecorder,
   type Informer,
   type Kind,
   type Source,
   sourceOf,
 } from '../kube/index.ts';
+import type { Clusters } from './clusters.ts';
 import { setFinalizer } from './finalizer.ts';
 import type { Resource } from './status.ts';
+
+export interface ResourceOptions<Item extends Resource, Client> {
+  readonly api: Api;
+  readonly informer: Informer<Item>;
+  readonly clusters: Clusters;
+  readonly connect: (cluster: CairnCluster) => Promise<Client>;
+  readonly events: EventRecorder;
+}
 
 export interface ResourceParts<Item extends Resource, World, Action> {
   readonly name: string;
   readonly kind: Kind;
   readonly manager: string;
   readonly finalizer: string;
-  readonly api: Api;
-  readonly informer: Informer<Item>;
   /** Sources of keys beside the objects themselves. */
   readonly sources: readonly Source[];
   readonly observe: (resource: Item) => Promise<World>;
@@ -45,8 +54,11 @@ export function resourceController<
   Item extends Resource,
   World extends { readonly resource: Item },
   Action extends { readonly kind: string },
->(parts: ResourceParts<Item, World, Action>): ResourceController<World, Action> {
-  const { name, kind, manager, api, informer } = parts;
+>(
+  { api, informer }: Pick<ResourceOptions<Item, unknown>, 'api' | 'informer'>,
+  parts: ResourceParts<Item, World, Action>,
+): ResourceController<World, Action> {
+  const { name, kind, manager } = parts;
   return {
     name,
     sources: [sourceOf(informer), ...parts.sources],

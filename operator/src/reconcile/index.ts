@@ -11,7 +11,7 @@
  * with 409 instead of removing an id from its status, and the message with the newer version brings the next pass.
  */
 export { type ClusterState, Clusters, inNamespace, lackOfCluster, ofCluster, readyCluster } from './clusters.ts';
-export { type ResourceController, resourceController } from './controller.ts';
+export { type ResourceController, type ResourceOptions, resourceController } from './controller.ts';
 export { hasFinalizer, isAbandoned } from './finalizer.ts';
 export { matches } from './selector.ts';
-export { claimOn, commonStatus, conditionOf, type Finding } from './status.ts';
+export { claimOn, commonStatus, conditionOf } from './status.ts';

@@ -1,14 +1,11 @@
 /** Statuses of resources: conditions from findings, and claims of resources that describe the same. */
 import type { Condition, Metadata } from '../api/index.ts';
-import { conditionsOf } from '../kube/index.ts';
+import { conditionsOf, type Finding } from '../kube/index.ts';
 
 export interface Resource {
   readonly metadata: Metadata;
   readonly status?: { readonly observedGeneration?: number; readonly conditions?: readonly Condition[] };
 }
-
-/** Value, reason and message of a condition. */
-export type Finding = readonly [status: Condition['status'], reason: string, message: string];
 
 /** The fields that every status has, from the findings by condition type. */
 export function commonStatus(
@@ -16,14 +13,7 @@ export function commonStatus(
   findings: Readonly<Record<string, Finding>>,
   wallMs: number,
 ): { readonly observedGeneration: number; readonly conditions: readonly Condition[] } {
-  const found = Object.entries(findings).map(([type, [value, reason, message]]) => ({
-    type,
-    status: value,
-    reason,
-    message,
-    observedGeneration,
-  }));
-  return { observedGeneration, conditions: conditionsOf(status?.conditions, found, wallMs) };
+  return { observedGeneration, conditions: conditionsOf(status?.conditions, findings, { observedGeneration, wallMs }) };
 }
 
 /** Name of the oldest object of those that describe the same, which owns it; undefined: the resource itself. */

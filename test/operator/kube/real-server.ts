@@ -119,8 +119,9 @@ async function reported() {
   const template = { metadata: { labels }, spec: { containers: [{ name: 'a', image: 'none' }] } };
   const spec = { replicas: 0, paused: true, selector: { matchLabels: labels }, template };
   await apply<KubeObject>(api, DEPLOYMENT, { metadata, spec }, 'first');
-  const found = [{ type: 'Cairn', status: 'True' as const, reason: 'A', message: 'b', observedGeneration: 1 }];
-  const { lastTransitionTime, type, status, reason, message } = conditionsOf(undefined, found, Date.now())[0] ?? {};
+  const observed = { observedGeneration: 1, wallMs: Date.now() };
+  const [found] = conditionsOf(undefined, { Cairn: ['True', 'A', 'b'] }, observed);
+  const { lastTransitionTime, type, status, reason, message } = found ?? {};
   const wanted = { conditions: [{ type, status, reason, message, lastTransitionTime }], collisionCount: 3 };
   const write = { kind: DEPLOYMENT, manager: 'status' };
   const read = (): Promise<Reported> => api.get<Reported>(pathOf(DEPLOYMENT, metadata));

@@ -8,6 +8,7 @@ import {
   type Condition,
   conditionsOf,
   EventRecorder,
+  type Finding,
   type Kind,
   type KubeObject,
 } from '../../../operator/src/kube/index.ts';
@@ -66,13 +67,11 @@ describe('a status', () => {
   });
 
   it('has sorted conditions whose transition time changes only with their status (KM17)', () => {
-    const found = (status: Condition['status'], message: string) => [
-      { type: 'Ready', status, reason: 'Because', message, observedGeneration: 1 },
-      { type: 'Progressing', status: 'False' as const, reason: 'Done', message: '', observedGeneration: 1 },
-    ];
-    const first = conditionsOf(undefined, found('False', 'one of three'), 1_000);
-    const second = conditionsOf(first, found('False', 'two of three'), 60_000);
-    const third = conditionsOf(second, found('True', ''), 120_000);
+    const next = (before: readonly Condition[] | undefined, ready: Finding, wallMs: number): readonly Condition[] =>
+      conditionsOf(before, { Ready: ready, Progressing: ['False', 'Done', ''] }, { observedGeneration: 1, wallMs });
+    const first = next(undefined, ['False', 'Because', 'one of three'], 1_000);
+    const second = next(first, ['False', 'Because', 'two of three'], 60_000);
+    const third = next(second, ['True', 'Because', ''], 120_000);
     expect(first.map(({ type }) => type)).toEqual(['Progressing', 'Ready']);
     expect([first, second, third].map(([, ready]) => ready?.lastTransitionTime)).toEqual([
       '1970-01-01T00:00:01Z',
@@ -80,8 +79,8 @@ describe('a status', () => {
       '1970-01-01T00:02:00Z',
     ]);
     expect(second[1]?.message).toBe('two of three');
-    expect(conditionsOf(third, found('True', ''), 999_000)).toEqual(third);
-    expect(conditionsOf(third, [], 0)).toEqual([]);
+    expect(next(third, ['True', 'Because', ''], 999_000)).toEqual(third);
+    expect(conditionsOf(third, {}, { observedGeneration: 2, wallMs: 0 })).toEqual([]);
   });
 });
 
