@@ -8,14 +8,12 @@ import {
   dataOf,
   type EventText,
   type Informer,
-  isOwnedBy,
   keyOf,
   ownerReference,
   pathOf,
   SECRET,
   type Secret,
   sourceOf,
-  textsOf,
 } from '../kube/index.ts';
 import {
   type ClusterState,
@@ -31,7 +29,7 @@ import {
   annotationsOf,
   type Contents,
   FINALIZER,
-  type Kept,
+  isForeign,
   labelsOf,
   NEXT,
   plan,
@@ -46,10 +44,6 @@ export interface AccessControllerOptions extends ResourceOptions<EventAccess, Ke
   readonly random?: (count: number) => Buffer;
 }
 
-interface Observed extends World {
-  readonly object: Secret | undefined;
-}
-
 const MANAGER = 'cairn-access';
 const KEY_BYTES = 40;
 /** A cluster without authentication has no keys. */
@@ -61,7 +55,7 @@ const EVENTS: Partial<Record<Action['kind'], Omit<EventText, 'action'>>> = {
   revoke: { type: 'Normal', reason: 'Revoked', note: 'an API key was revoked' },
 };
 
-export function accessController(options: AccessControllerOptions): ResourceController<Observed, Action> {
+export function accessController(options: AccessControllerOptions): ResourceController<World, Action> {
   const { informer, databases, clusters } = options;
   const work = new AccessWork(options);
   const dependents = (namespace: string, name: string): readonly string[] =>
@@ -79,9 +73,9 @@ export function accessController(options: AccessControllerOptions): ResourceCont
     plan,
     act: (action, world) => work.act(action, world),
     statusOf,
-    errorOf: ({ keys, secret }) => {
-      if ('unknown' in keys && keys.unknown !== undefined) return keys.unknown;
-      return secret.kind === 'foreign' ? FOREIGN : undefined;
+    errorOf: (world) => {
+      const { unknown } = 'unknown' in world.keys ? world.keys : {};
+      return unknown ?? (isForeign(world) ? FOREIGN : undefined);
     },
   });
 }
@@ -93,26 +87,25 @@ class AccessWork {
     this.#options = options;
   }
 
-  async observe(resource: EventAccess): Promise<Observed> {
+  async observe(resource: EventAccess): Promise<World> {
     const { api, clusters, databases } = this.#options;
     const { metadata, spec } = resource;
     const { namespace } = metadata;
     const { name } = spec.clusterRef;
-    const object = await api.find<Secret>(SECRET, { namespace, name: secretNameOf(resource) });
+    const secret = await api.find<Secret>(SECRET, { namespace, name: secretNameOf(resource) });
     const cluster = await clusters.find(namespace, name);
     const isOpen = cluster.kind === 'ready' && !cluster.cluster.spec.auth.enabled;
     const roles = isOpen ? OPEN : rolesOf(spec.grants, ofCluster(databases, { namespace, name }));
     const keys = await this.#keysOf(resource, cluster);
-    const secret = keptOf(resource, object);
-    return { resource, cluster, roles, secret, object, keys, wallMs: api.runtime.wallMs() };
+    return { resource, cluster, roles, secret, keys, wallMs: api.runtime.wallMs() };
   }
 
-  async act(action: Action, world: Observed): Promise<void> {
+  async act(action: Action, world: World): Promise<void> {
     if (action.kind === 'make-secret') await this.#makeSecret(world.resource);
     else if (action.kind === 'write-secret') await this.#writeSecret(world, action.contents);
     else if (action.kind === 'issue') await (await this.#keys(world)).issue(action.key);
-    else if (action.kind === 'expire') await (await this.#keys(world)).expire(action.id, action.expiresMs);
-    else if (action.kind === 'revoke') await (await this.#keys(world)).revoke(action.id);
+    else if (action.kind === 'expire' || action.kind === 'revoke')
+      await (await this.#keys(world)).revoke(action.id, action.expiresMs);
     const event = EVENTS[action.kind];
     if (event) this.#options.events.record(world.resource, { action: 'Reconcile', ...event });
   }
@@ -125,7 +118,7 @@ class AccessWork {
   }
 
   /** Fails when the Secret is another one, or has changed, since it was observed. */
-  async #writeSecret({ resource, object }: Observed, contents: Contents): Promise<void> {
+  async #writeSecret({ resource, secret }: World, contents: Contents): Promise<void> {
     const { api, random = randomBytes } = this.#options;
     const { namespace, uid } = resource.metadata;
     const next = contents.next === true ? newKeyText(uid, random(KEY_BYTES)) : contents.next;
@@ -137,8 +130,8 @@ class AccessWork {
     const metadata = {
       namespace,
       name: secretNameOf(resource),
-      uid: object?.metadata.uid,
-      resourceVersion: object?.metadata.resourceVersion,
+      uid: secret?.metadata.uid,
+      resourceVersion: secret?.metadata.resourceVersion,
       ownerReferences: [ownerReference(EVENT_ACCESS, resource)],
       labels: labelsOf(resource),
       annotations: annotationsOf(resource, contents),
@@ -146,7 +139,7 @@ class AccessWork {
     await apply(api, SECRET, { metadata, data: dataOf(texts) }, MANAGER);
   }
 
-  #keys({ cluster }: Observed): Promise<Keys> {
+  #keys({ cluster }: World): Promise<Keys> {
     return this.#options.connect(readyCluster(cluster));
   }
 
@@ -160,12 +153,4 @@ class AccessWork {
       return { unknown: asError(error) };
     }
   }
-}
-
-function keptOf(resource: EventAccess, secret: Secret | undefined): Kept {
-  if (secret === undefined) return { kind: 'none' };
-  const { labels = {}, annotations = {} } = secret.metadata;
-  return isOwnedBy(secret, resource)
-    ? { kind: 'own', data: textsOf(secret), labels, annotations }
-    : { kind: 'foreign' };
 }

@@ -2,14 +2,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { EventAccess, EventAccessStatus } from '../api/index.ts';
 import type { ApiKey, NewKey } from '../client/index.ts';
-import { defined, type Finding, timestamp } from '../kube/index.ts';
-import {
-  type ClusterState,
-  commonStatus,
-  hasFinalizer,
-  isAbandoned,
-  lackOfCluster,
-} from '../reconcile/index.ts';
+import { defined, type Finding, isOwnedBy, type Secret, textsOf, timestamp } from '../kube/index.ts';
+import { type ClusterState, commonStatus, hasFinalizer, isAbandoned, lackOfCluster } from '../reconcile/index.ts';
 import { parseKeyText } from './key-text.ts';
 import type { Roles } from './roles.ts';
 
@@ -20,21 +14,12 @@ export const NEXT = '.next';
 const ROTATE_KEY = 'cairn.dev/rotate-key';
 const DAY_MS = 86_400_000;
 
-/** The Secret that is to have the key. Foreign: it does not belong to the object. */
-export type Kept = { readonly kind: 'none' } | { readonly kind: 'foreign' } | OwnSecret;
-
-interface OwnSecret {
-  readonly kind: 'own';
-  readonly data: Readonly<Record<string, string>>;
-  readonly labels: Readonly<Record<string, string>>;
-  readonly annotations: Readonly<Record<string, string>>;
-}
-
 export interface World {
   readonly resource: EventAccess;
   readonly cluster: ClusterState;
   readonly roles: Roles;
-  readonly secret: Kept;
+  /** The Secret that is to have the key. */
+  readonly secret: Secret | undefined;
   /** Keys of the object, by their ids. Unknown: the cluster does not answer, or was not asked. */
   readonly keys: readonly ApiKey[] | { readonly unknown: Error | undefined };
   readonly wallMs: number;
@@ -51,8 +36,8 @@ export type Action =
   | { readonly kind: 'hold' | 'release' | 'make-secret' }
   | { readonly kind: 'write-secret'; readonly contents: Contents }
   | { readonly kind: 'issue'; readonly key: NewKey }
-  | { readonly kind: 'expire'; readonly id: string; readonly expiresMs: number }
-  | { readonly kind: 'revoke'; readonly id: string };
+  /** Expire: the key ends later. */
+  | { readonly kind: 'expire' | 'revoke'; readonly id: string; readonly expiresMs?: number };
 
 export function plan(world: World): readonly Action[] {
   const { resource, cluster, roles, secret, keys } = world;
@@ -62,22 +47,21 @@ export function plan(world: World): readonly Action[] {
   if (cluster.kind !== 'ready' || 'unknown' in keys) return [];
   if (isExpired(world))
     return keys.filter((key) => !hasEnded(key, world.wallMs)).map(({ id }) => ({ kind: 'revoke', id }));
-  if ('problem' in roles || secret.kind === 'foreign') return [];
-  if (secret.kind === 'none') return [{ kind: 'make-secret' }];
+  if ('problem' in roles || isForeign(world)) return [];
+  if (secret === undefined) return [{ kind: 'make-secret' }];
   return planKey(world, roles.roles, secret, keys);
 }
 
-function planKey(
-  world: World,
-  roles: readonly string[],
-  secret: OwnSecret,
-  keys: readonly ApiKey[],
-): readonly Action[] {
+/** Whether the Secret belongs to another owner. */
+export function isForeign({ resource, secret }: World): boolean {
+  return secret !== undefined && !isOwnedBy(secret, resource);
+}
+
+function planKey(world: World, roles: readonly string[], secret: Secret, keys: readonly ApiKey[]): readonly Action[] {
   const { resource } = world;
   const { secret: wanted, rotation } = resource.spec;
-  const current = secret.data[wanted.key];
-  const next = secret.data[NEXT];
-  const kept = secret.annotations[ROTATE_KEY];
+  const { [wanted.key]: current, [NEXT]: next } = textsOf(secret);
+  const kept = rotateKeyOf(secret);
   const key = usable(world, roles, keys, current);
   if (key !== undefined && kept === rotation.rotateKey) {
     const contents = { current, next: undefined, rotateKey: kept };
@@ -144,15 +128,20 @@ export function annotationsOf({ spec }: EventAccess, { rotateKey }: Contents): R
   return { ...spec.secret.annotations, ...(rotateKey !== undefined && { [ROTATE_KEY]: rotateKey }) };
 }
 
-function hasContents({ resource }: World, secret: OwnSecret, contents: Contents): boolean {
+function rotateKeyOf({ metadata }: Secret): string | undefined {
+  return metadata.annotations?.[ROTATE_KEY];
+}
+
+function hasContents({ resource }: World, secret: Secret, contents: Contents): boolean {
+  const { labels, annotations } = secret.metadata;
   return (
-    secret.data[NEXT] === contents.next &&
-    includes(secret.labels, labelsOf(resource)) &&
-    includes(secret.annotations, annotationsOf(resource, contents))
+    textsOf(secret)[NEXT] === contents.next &&
+    includes(labels, labelsOf(resource)) &&
+    includes(annotations, annotationsOf(resource, contents))
   );
 }
 
-function includes(found: Readonly<Record<string, string>>, wanted: Readonly<Record<string, string>>): boolean {
+function includes(found: Readonly<Record<string, string>> = {}, wanted: Readonly<Record<string, string>>): boolean {
   return Object.entries(wanted).every(([name, value]) => found[name] === value);
 }
 
@@ -176,7 +165,8 @@ export function secretNameOf({ metadata, spec }: EventAccess): string {
 export function statusOf(world: World, failure?: string): EventAccessStatus {
   const { resource, secret, roles, keys, wallMs } = world;
   const known = 'unknown' in keys ? [] : keys;
-  const text = secret.kind === 'own' ? secret.data[resource.spec.secret.key] : undefined;
+  const own = isForeign(world) ? undefined : secret;
+  const text = own && textsOf(own)[resource.spec.secret.key];
   const key = known.find(({ id }) => id === parseKeyText(text)?.id);
   const isUsable = 'roles' in roles && usable(world, roles.roles, known, text) !== undefined;
   const { keyID, rotatedAt, rotateKey } = resource.status ?? {};
@@ -185,7 +175,7 @@ export function statusOf(world: World, failure?: string): EventAccessStatus {
   const now = key && {
     keyID: key.id,
     rotatedAt: timestamp(key.createdMs),
-    rotateKey: secret.kind === 'own' ? secret.annotations[ROTATE_KEY] : undefined,
+    rotateKey: own && rotateKeyOf(own),
   };
   const ready: Finding = failure === undefined ? readyOf(world, isUsable) : ['False', 'Failed', failure];
   return {
@@ -195,17 +185,17 @@ export function statusOf(world: World, failure?: string): EventAccessStatus {
   };
 }
 
-function secretReadyOf({ resource, secret }: World, text: string | undefined): Finding {
-  const name = secretNameOf(resource);
-  if (secret.kind === 'none') return ['False', 'SecretNotFound', `the Secret ${name} does not exist yet`];
-  if (secret.kind === 'foreign')
+function secretReadyOf(world: World, text: string | undefined): Finding {
+  const name = secretNameOf(world.resource);
+  if (world.secret === undefined) return ['False', 'SecretNotFound', `the Secret ${name} does not exist yet`];
+  if (isForeign(world))
     return ['False', 'SecretNotOwned', `the Secret ${name} belongs to another owner, and is not overwritten`];
   if (text === undefined) return ['False', 'KeyMissing', `the Secret ${name} has no key yet`];
   return ['True', 'Written', `the Secret ${name} has the key`];
 }
 
 function readyOf(world: World, isUsable: boolean): Finding {
-  const { resource, cluster, roles, secret, keys } = world;
+  const { resource, cluster, roles, keys } = world;
   const { name } = resource.spec.clusterRef;
   if (resource.metadata.deletionTimestamp !== undefined) return ['False', 'Deleting', 'the keys are being revoked'];
   const lack = lackOfCluster(cluster, name);
@@ -214,6 +204,6 @@ function readyOf(world: World, isUsable: boolean): Finding {
     return ['Unknown', 'ClusterUnreachable', `the cluster ${name} does not answer: ${keys.unknown?.message ?? ''}`];
   if (isExpired(world)) return ['False', 'Expired', `the key has expired at ${resource.spec.expiresAt}`];
   if ('problem' in roles) return ['False', ...roles.problem];
-  if (secret.kind === 'foreign') return ['False', 'SecretNotOwned', 'the Secret belongs to another owner'];
+  if (isForeign(world)) return ['False', 'SecretNotOwned', 'the Secret belongs to another owner'];
   return isUsable ? ['True', 'Issued', 'the key is valid'] : ['False', 'Issuing', 'a key is being issued'];
 }

@@ -41,17 +41,8 @@ export class GrpcKeys extends ChannelClient {
     await this.channel.call(EventStoreService.issueApiKey, request);
   }
 
-  /** The key expires at a time. Succeeds when there is none. */
-  async expire(id: string, expiresMs: number): Promise<void> {
-    await this.#revoke(id, expiresMs);
-  }
-
-  /** Succeeds when there is none. */
-  async revoke(id: string): Promise<void> {
-    await this.#revoke(id);
-  }
-
-  async #revoke(id: string, expiresMs?: number): Promise<void> {
+  /** Ends the key at a time, or now. Succeeds when there is none. */
+  async revoke(id: string, expiresMs?: number): Promise<void> {
     const request = { id, expiresAt: timestampOf(expiresMs) };
     await this.channel.call(EventStoreService.revokeApiKey, request).catch(unlessNotFound);
   }

@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { newKeyText, parseKeyText, plan, statusOf, type World } from '../../../operator/src/access/index.ts';
 import type { EventAccess } from '../../../operator/src/api/index.ts';
 import type { ApiKey } from '../../../operator/src/client/index.ts';
+import { dataOf } from '../../../operator/src/kube/index.ts';
 import { reasonsOf } from '../../support/operator/database-world.ts';
 import { runs } from '../../support/runs.ts';
 
@@ -55,10 +56,15 @@ function worldOf(sketch: Sketch): World {
     cluster: { kind: 'ready', cluster: {} as never },
     roles: { roles: ROLES },
     secret: {
-      kind: 'own',
-      data: Object.fromEntries(data),
-      labels: { 'app.kubernetes.io/managed-by': 'cairn-operator' },
-      annotations: rotatedFor === undefined ? {} : { 'cairn.dev/rotate-key': rotatedFor },
+      metadata: {
+        name: 'orders',
+        uid: 's',
+        resourceVersion: '1',
+        ownerReferences: [{ uid: 'u' }],
+        labels: { 'app.kubernetes.io/managed-by': 'cairn-operator' },
+        annotations: rotatedFor === undefined ? {} : { 'cairn.dev/rotate-key': rotatedFor },
+      },
+      data: dataOf(Object.fromEntries(data)),
     },
     keys,
     wallMs: NOW,
@@ -66,18 +72,19 @@ function worldOf(sketch: Sketch): World {
   };
 }
 
+const FOREIGN = { metadata: { name: 'orders', uid: 's', resourceVersion: '1' } };
 const GOOD = { texts: { 'api-key': FIRST }, keys: [key(FIRST)] };
 const PAST = { expiresAt: '2026-11-29T11:00:00Z' };
 const OLD = { createdMs: NOW - 4_000_000 };
 
 const CASES: readonly (readonly [name: string, sketch: Sketch, plan: readonly string[], reason?: string])[] = [
   ['holds the object first', { isHeld: false }, ['hold']],
-  ['makes a Secret before it has a key', { world: { secret: { kind: 'none' } } }, ['make-secret'], 'Issuing'],
+  ['makes a Secret before it has a key', { world: { secret: undefined } }, ['make-secret'], 'Issuing'],
   ['writes the text of a key before it is issued', {}, ['write-secret']],
   ['issues a key whose text is written', { texts: { '.next': FIRST } }, ['issue']],
   ['shows a key that was issued', { texts: { '.next': FIRST }, keys: [key(FIRST)] }, ['write-secret']],
   ['does nothing for a valid key', GOOD, [], 'Issued'],
-  ['leaves a Secret of another owner', { world: { secret: { kind: 'foreign' } } }, [], 'SecretNotOwned'],
+  ['leaves a Secret of another owner', { world: { secret: FOREIGN } }, [], 'SecretNotOwned'],
   ['replaces a key that was revoked', { ...GOOD, keys: [] }, ['write-secret'], 'Issuing'],
   ['replaces a key with other roles', { ...GOOD, keys: [key(FIRST, { roles: ['admin'] })] }, ['write-secret']],
   ['replaces a key with another secret', { ...GOOD, keys: [key(FIRST, { sha256: '0' })] }, ['write-secret']],

@@ -21,11 +21,11 @@ it('keys are issued by their hash, can be issued again, expire and are revoked',
   expect(listed).toEqual({ ...key, createdMs: expect.any(Number) });
   using own = new Channel(server.grpc, { key: text });
   expect(await new GrpcDatabases(own).find('shop')).toBeUndefined();
-  await keys.expire(id, Date.UTC(2998, 0, 1));
+  await keys.revoke(id, Date.UTC(2998, 0, 1));
   expect((await keys.list())[0]?.expiresMs).toBe(Date.UTC(2998, 0, 1));
   await keys.revoke(id);
   await keys.revoke(id);
-  await keys.expire(id, expiresMs);
+  await keys.revoke(id, expiresMs);
   expect(await keys.list()).toEqual([]);
   const refused = await new GrpcDatabases(own).find('shop').catch((error: unknown) => error);
   expect(failedWith(refused, 'UNAUTHENTICATED')).toBe(true);

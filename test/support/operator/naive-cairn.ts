@@ -87,14 +87,14 @@ export class NaiveCairn {
               throw callError('ALREADY_EXISTS');
           }),
         ),
-      expire: (id, expiresMs) =>
+      revoke: (id, expiresMs) =>
         process.step(() =>
           this.call(() => {
             const found = keys.get(id);
-            if (found !== undefined) keys.set(id, { ...found, expiresMs });
+            if (expiresMs === undefined) keys.delete(id);
+            else if (found !== undefined) keys.set(id, { ...found, expiresMs });
           }),
         ),
-      revoke: (id) => process.step(() => this.call(() => void keys.delete(id))),
     };
   }
 
