@@ -51,7 +51,6 @@ import { memoryShare } from './memory-limit.ts';
 import { showBudgets, showNode } from './node-gauges.ts';
 import { advertisedHost, type NodeParts, openNode } from './open-node.ts';
 import { outsideAddresses } from './outside-addresses.ts';
-import { openPeerTls } from './peer-tls.ts';
 import { NodeProbes } from './probes.ts';
 import { rateLimitsOf } from './rate-limits.ts';
 import { COMMIT, PACKAGE_DIR, RELEASE } from './release.ts';
@@ -86,8 +85,9 @@ export interface RunningNode {
 }
 
 /**
- * Starts all servers. The transport is loaded while the core recovers on its thread. `waiting` receives whether the
- * node waits for a cluster: nothing would be lost if it ended then.
+ * Starts all servers. The transport is loaded while the core recovers on its thread; a node without a peer port does
+ * not load what connects nodes. `waiting` receives whether the node waits for a cluster: nothing would be lost if it
+ * ended then.
  * @throws DatabaseError when the data directory or an address cannot be used.
  */
 export async function startServers(
@@ -102,7 +102,8 @@ export async function startServers(
   // The metrics server starts first, so that a slow or failed start is visible.
   const files = starting.use(new DisposableStack());
   const tls = files.use(openTls(config, { logger, metrics }));
-  const peerTls = files.use(openPeerTls(config, { logger, metrics }));
+  const peers = config.peerPort === 'off' ? undefined : await import('./peer-tls.ts');
+  const peerTls = files.use(peers?.openPeerTls(config, { logger, metrics }));
   const probed = new NodeProbes([tls, peerTls]);
   const given = { config, logger, metrics, shares };
   const { scrape, held, ports } = await openPorts({ ...given, secure: tls.ports, probes: probed.checks }, starting);

@@ -112,6 +112,12 @@ export async function askBelonging(
   return answer.kind === 'message' ? readPong(answer.message) : { kind: 'no-answer', reason: answer.reason };
 }
 
+/** The cluster of the node at an address; undefined when it belongs to none, or there is no answer in time. */
+export async function askForCluster(...question: Parameters<typeof askBelonging>): Promise<string | undefined> {
+  const answer = await askBelonging(...question);
+  return answer.kind === 'member' ? answer.clusterId : undefined;
+}
+
 function adminQuestion(request: AdminRequest): Question {
   return { path: ADMIN_METHODS[request.order.kind], message: writeAdminRequest(request) };
 }

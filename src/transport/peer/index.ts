@@ -30,8 +30,15 @@
  *        and ends after refusals for 30 s.
  */
 
-export type { ClientAccess } from './asking.ts';
-export { askAdmin, askAdminAsClient, askBelonging, askForCluster, askToJoin, refusalAt } from './lazy-asking.ts';
+export {
+  askAdmin,
+  askAdminAsClient,
+  askBelonging,
+  askForCluster,
+  askToJoin,
+  type ClientAccess,
+} from './asking.ts';
 export type { PeerLimits } from './limits.ts';
 export { openPeerLinks, openPeerPort } from './peer-port.ts';
 export { type PeerSecret, PeerTls, type PeerTlsMaterial, type PeerTlsMode } from './peer-tls.ts';
+export { refusalAt } from './refusals.ts';

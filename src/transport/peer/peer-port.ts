@@ -16,18 +16,12 @@ import type {
 } from '#cluster';
 import { LaneLinks, type LinksOptions } from './lane-links.ts';
 import { PEER_LIMITS } from './limits.ts';
-import type { PeerServer } from './peer-server.ts';
-import type { SecureDoor } from './secure-door.ts';
+import { PeerServer } from './peer-server.ts';
+import { SecureDoor } from './secure-door.ts';
 import type { Wire } from './wire.ts';
 
 interface PortOptions extends PeerPortOptions, Pick<LinksOptions, 'limits' | 'draw' | 'world' | 'tls'> {
   readonly logger: ErrorLog;
-}
-
-/** Servers of the connections. The door verifies them first, where TLS is used. */
-interface Serving {
-  readonly server: PeerServer;
-  readonly door: SecureDoor | undefined;
 }
 
 /**
@@ -47,19 +41,36 @@ export async function openPeerLinks(options: LinksOptions & PortOptions): Promis
 
 class BoundPort implements PeerPort {
   readonly #options: PortOptions;
-  readonly #server: Server;
+  readonly #listener: Server;
+  readonly #server: PeerServer;
+  /** Verifies connections first, where TLS is used. */
+  readonly #door: SecureDoor | undefined;
   #port = 0;
-  #serving: Promise<Serving> | undefined;
   #belonging: Belonging = { kind: 'starting' };
   #links: LaneLinks | undefined;
-  #isClosed = false;
   #onJoin: (request: JoinRequest, asker: Asker) => Promise<JoinReply> = async () => NOT_YET;
   #onAdmin: Administer = async () => NOT_YET;
 
   constructor(options: PortOptions) {
+    const { connectionsMax, tls, logger } = options;
+    const limits = { ...PEER_LIMITS, ...options.limits };
+    const onRefused = (fault: FrameFault): void => this.#links?.refused(undefined, fault);
     this.#options = options;
-    this.#server = createServer((socket) => void this.#accept(socket));
-    if (options.connectionsMax !== undefined) this.#server.maxConnections = options.connectionsMax;
+    this.#server = new PeerServer({
+      belonging: () => this.#belonging,
+      limits,
+      connectionsMax,
+      logger,
+      onRefused,
+      onLane: (connection, first) => this.#serveLane(connection, first),
+      onJoin: (request, asker) => this.#join(request, asker),
+      onAdmin: (request, asker) => this.#onAdmin(request, asker),
+    });
+    const onConnection = (socket: Socket): void => this.#server.take(socket);
+    this.#door = tls && new SecureDoor({ tls, limits, connectionsMax, onConnection, onRefused });
+    const served = this.#door ?? this.#server;
+    this.#listener = createServer((socket) => served.take(socket));
+    if (connectionsMax !== undefined) this.#listener.maxConnections = connectionsMax;
   }
 
   get port(): number {
@@ -68,7 +79,7 @@ class BoundPort implements PeerPort {
 
   async listen(): Promise<void> {
     const { host, port, logger } = this.#options;
-    this.#port = await listen(this.#server, { host, port }, { what: 'peers', setting: '--peer-port' }, logger);
+    this.#port = await listen(this.#listener, { host, port }, { what: 'peers', setting: '--peer-port' }, logger);
   }
 
   introduce(newcomer: Newcomer): void {
@@ -98,43 +109,10 @@ class BoundPort implements PeerPort {
   }
 
   async #close(links: LaneLinks): Promise<void> {
-    this.#isClosed = true;
-    this.#server.close();
-    const serving = await this.#serving;
-    serving?.door?.close();
+    this.#listener.close();
+    this.#door?.close();
     await links.close();
-    serving?.server.close();
-  }
-
-  async #accept(socket: Socket): Promise<void> {
-    socket.once('error', () => undefined);
-    this.#serving ??= this.#serve();
-    const { door, server } = await this.#serving;
-    if (this.#isClosed) socket.destroy();
-    else if (!socket.destroyed) (door ?? server).take(socket);
-  }
-
-  /** Loads the servers, which a node without others does not need. */
-  async #serve(): Promise<Serving> {
-    const [{ PeerServer: Served }, { SecureDoor: Door }] = await Promise.all([
-      import('./peer-server.ts'),
-      import('./secure-door.ts'),
-    ]);
-    const limits = { ...PEER_LIMITS, ...this.#options.limits };
-    const { connectionsMax, tls, logger } = this.#options;
-    const onRefused = (fault: FrameFault): void => this.#links?.refused(undefined, fault);
-    const server = new Served({
-      belonging: () => this.#belonging,
-      limits,
-      connectionsMax,
-      logger,
-      onRefused,
-      onLane: (connection, first) => this.#serveLane(connection, first),
-      onJoin: (request, asker) => this.#join(request, asker),
-      onAdmin: (request, asker) => this.#onAdmin(request, asker),
-    });
-    const onConnection = (socket: Socket): void => server.take(socket);
-    return { server, door: tls && new Door({ tls, limits, connectionsMax, onConnection, onRefused }) };
+    this.#server.close();
   }
 
   /** A copy of a node must not replace the address of the original in the catalog (TP12). */
