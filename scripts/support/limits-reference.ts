@@ -10,7 +10,7 @@ import { RATE_BUCKETS_MAX } from '../../src/service/rate-limit/rate-limiter.ts';
 import { callPlaces, GRPC_LIMITS, OPEN_REQUEST_BYTES_MAX } from '../../src/transport/grpc/limits.ts';
 import { REFLECTION_LIMITS } from '../../src/transport/grpc/reflection.ts';
 import { INVALID_FRAMES_MAX } from '../../src/transport/grpc/wire/connections.ts';
-import { HEAD_LIMITS } from '../../src/transport/grpc/wire/frame-faults.ts';
+import { HEAD_LIMITS } from '../../src/transport/grpc/wire/request-headers.ts';
 import {
   FEW_PIECES,
   SMALL_PIECE_BYTES,

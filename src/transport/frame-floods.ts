@@ -35,8 +35,7 @@ const AROUND_REQUEST_BYTES = 64;
 const AROUND_HEADER_BYTES = 4;
 
 export class FrameFloods {
-  /** Watched connections by native handle, because node:http2 replaces the socket object with a proxy. */
-  readonly #watched = new Map<unknown, Watched>();
+  readonly #watched = new Set<Watched>();
   readonly #onFlood: (socket: Socket) => void;
   #looking: NodeJS.Timeout | undefined;
 
@@ -45,27 +44,23 @@ export class FrameFloods {
     this.#onFlood = onFlood;
   }
 
-  /** Begins with a connection that node:http2 is about to read. */
-  watch(socket: Socket): void {
-    const handle = handleOf(socket);
+  /** Begins with a connection that node:http2 is about to read. Returns the counter of its request bytes. */
+  watch(socket: Socket): RequestBytes {
     const { bytesRead: read, bytesWritten: written } = socket;
-    this.#watched.set(handle, { socket, requests: { count: 0 }, read, written, spare: SPARE_BYTES });
+    const watched = { socket, requests: { count: 0 }, read, written, spare: SPARE_BYTES };
+    this.#watched.add(watched);
     this.#looking ??= setInterval(() => this.#look(), LOOK_MS).unref();
     socket.once('close', () => {
-      this.#watched.delete(handle);
+      this.#watched.delete(watched);
       if (this.#watched.size > 0) return;
       clearInterval(this.#looking);
       this.#looking = undefined;
     });
-  }
-
-  /** Counter of the request bytes of a connection, by its socket as node:http2 exposes it. */
-  requestsOf(socket: object): RequestBytes {
-    return this.#watched.get(handleOf(socket))?.requests ?? { count: 0 };
+    return watched.requests;
   }
 
   #look(): void {
-    for (const watched of this.#watched.values()) {
+    for (const watched of this.#watched) {
       const { socket, requests } = watched;
       const { bytesRead, bytesWritten } = socket;
       const explained = requests.count + (bytesWritten - watched.written) / SENT_PER_READ;
@@ -84,9 +79,4 @@ export class FrameFloods {
 /** Maximum bytes of a request before its message, from its raw headers: names and values alternating. */
 export function headBytes(raw: readonly string[]): number {
   return raw.reduce((sum, text) => sum + text.length + AROUND_HEADER_BYTES, AROUND_REQUEST_BYTES);
-}
-
-/** Native handle of a socket; undefined or null when it is closed. */
-function handleOf(socket: object): unknown {
-  return Reflect.get(socket, '_handle');
 }

@@ -22,7 +22,7 @@
  */
 import { constants, type Settings } from 'node:http2';
 import type { Socket } from 'node:net';
-import type { FrameFloods } from './frame-floods.ts';
+import type { FrameFloods, RequestBytes } from './frame-floods.ts';
 import type { Hold, MemoryBudget } from './memory-budget.ts';
 
 export interface OpeningOptions {
@@ -33,10 +33,10 @@ export interface OpeningOptions {
   readonly withinMs: number;
   /** Counts the bytes that arrive before the acknowledgement. */
   readonly requests: MemoryBudget;
-  /** Watches the connection from its handover on. The receiver counts the bytes of its requests there. */
+  /** Watches the connection from its handover on. */
   readonly floods: FrameFloods;
-  /** The receiver reads the socket. Bytes that were read here are put back first. */
-  readonly onOpen: (socket: Socket) => void;
+  /** The receiver reads the socket, and counts the bytes of its requests. Bytes read here are put back first. */
+  readonly onOpen: (requests: RequestBytes) => void;
 }
 
 /** RFC 9113, 3.4. */
@@ -229,8 +229,7 @@ class Opening {
       if (socket.readableEnded) socket.destroy();
       if (socket.destroyed) return;
       if (bytes.length > 0) socket.unshift(bytes);
-      floods.watch(socket);
-      onOpen(socket);
+      onOpen(floods.watch(socket));
     });
   }
 

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { connect, constants } from 'node:http2';
 import { describe, expect, it } from 'vitest';
 import { SENT_HEADER_LIMITS } from '../../scripts/support/limits-reference.ts';
-import { HEAD_LIMITS } from '../../src/transport/grpc/wire/frame-faults.ts';
+import { HEAD_LIMITS } from '../../src/transport/grpc/wire/request-headers.ts';
 import { sharedGrpcNode } from '../support/shared-servers.ts';
 
 const { NGHTTP2_COMPRESSION_ERROR, NGHTTP2_ENHANCE_YOUR_CALM, NGHTTP2_INTERNAL_ERROR } = constants;

@@ -3,9 +3,10 @@
  */
 import { silentLogger } from '#observability';
 import { type ByteBudgets, createByteBudgets } from '../../src/transport/byte-budgets.ts';
-import { statusOfFrame } from '../../src/transport/grpc/refusals.ts';
+import { statusOfError } from '../../src/transport/grpc/error-status.ts';
 import type { Method } from '../../src/transport/grpc/wire/method.ts';
 import type { Refusals, WireLimits } from '../../src/transport/grpc/wire/parts.ts';
+import { refusalsOf } from '../../src/transport/grpc/wire/refusals.ts';
 import { WireServer, type WireServerParts } from '../../src/transport/grpc/wire/server.ts';
 import { ManualTime } from './budget-time.ts';
 
@@ -45,7 +46,7 @@ const REFUSALS: Refusals = {
   tooManyCalls: () => ({ code: 'RESOURCE_EXHAUSTED', message: 'too many calls' }),
   displaced: () => ({ code: 'RESOURCE_EXHAUSTED', message: 'displaced' }),
   noRoom: { code: 'UNAVAILABLE', message: 'no room' },
-  malformed: statusOfFrame,
+  malformed: refusalsOf({ waiting: 0, reading: 0 }, statusOfError).malformed,
   late: { code: 'DEADLINE_EXCEEDED', message: 'too late' },
   expired: (timeout) => ({ code: 'DEADLINE_EXCEEDED', message: `${timeout} are over` }),
 };

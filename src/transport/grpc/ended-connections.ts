@@ -1,17 +1,11 @@
 /** Reports connections that were ended because of their input, in a metric and in the log. */
 import type { Logger, Metrics } from '#observability';
 import type { EndedConnection, EndReason } from './wire/parts.ts';
+import { ENDED } from './wire/refusals.ts';
 
 /** Each connection has a log line; the lines of a crowd are limited to this number a minute. */
 const LINES_MAX = 10;
 const MINUTE_MS = 60_000;
-
-const WORDS: Readonly<Record<EndReason, string>> = {
-  flood: 'Most calls that the client begins are cancelled or refused',
-  frames: 'The client sends far more frames than those of its requests, such as WINDOW_UPDATE',
-  headers: 'The client sends a request with far too many headers',
-  pieces: 'The client sends its requests in far too many small pieces',
-};
 
 export function endedConnections(
   logger: Logger,
@@ -28,7 +22,7 @@ export function endedConnections(
     }
     lines += 1;
     if (lines <= LINES_MAX)
-      logger.warn('grpc-connection-ended', { reason: why, peer: peerOf(connection), message: WORDS[why] });
+      logger.warn('grpc-connection-ended', { reason: why, peer: peerOf(connection), message: ENDED[why] });
   };
 }
 

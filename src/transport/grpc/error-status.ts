@@ -8,7 +8,6 @@ import {
   type ConstraintViolation,
   cut,
   DatabaseError,
-  type ErrorCode,
   type ErrorDetails,
   type FieldViolation,
   formatInstant,
@@ -20,7 +19,7 @@ import { isBug, isFatal } from '#service';
 import type { Any } from '../../../proto/gen/google/protobuf/any.ts';
 import { BadRequest, ErrorInfo, PreconditionFailure, RetryInfo } from '../../../proto/gen/google/rpc/error_details.ts';
 import { Status } from '../../../proto/gen/google/rpc/status.ts';
-import { BUG, type CallStatus, GRPC_STATUS, type GrpcStatusName } from './wire/status.ts';
+import { BUG, type CallStatus, GRPC_STATUS, type GrpcStatusName, STATUS_OF_CODE } from './wire/status.ts';
 
 const DOMAIN = 'cairn.dev';
 /** The kinds of constraints in the specification. */
@@ -40,25 +39,6 @@ const MESSAGE_BYTES_MAX = 1200;
 const ENCODED_BYTES_MAX = 9;
 /** Maximum length of tag and length of a field. */
 const FIELD_BYTES = 3;
-
-/** Total over the codes of `#base`: a new one does not compile without its status. */
-const STATUS_OF_CODE: Readonly<Record<ErrorCode, GrpcStatusName>> = {
-  invalid_argument: 'INVALID_ARGUMENT',
-  not_found: 'NOT_FOUND',
-  already_exists: 'ALREADY_EXISTS',
-  constraint_violated: 'FAILED_PRECONDITION',
-  too_large: 'RESOURCE_EXHAUSTED',
-  rate_limited: 'RESOURCE_EXHAUSTED',
-  storage_full: 'RESOURCE_EXHAUSTED',
-  busy: 'UNAVAILABLE',
-  not_leader: 'UNAVAILABLE',
-  unavailable: 'UNAVAILABLE',
-  not_acceptable: 'INVALID_ARGUMENT',
-  unauthenticated: 'UNAUTHENTICATED',
-  permission_denied: 'PERMISSION_DENIED',
-  unimplemented: 'UNIMPLEMENTED',
-  internal: 'INTERNAL',
-};
 
 /** Receives failures that are not faults of a request. */
 export interface FailureListeners {

@@ -14,7 +14,7 @@ import { reasonOf, statusOfError } from './error-status.ts';
 import type { RelayConnections } from './relay-connections.ts';
 import { SliceWriter } from './slice-writer.ts';
 import type { Call } from './wire/call.ts';
-import { FrameCutter } from './wire/frame-cutter.ts';
+import { FrameCutter } from './wire/framing.ts';
 import { OWN_HEADERS, Reply, textOf } from './wire/reply.ts';
 import type { CallStatus, Fields } from './wire/status.ts';
 

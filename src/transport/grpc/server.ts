@@ -7,7 +7,7 @@ import { clusterAdminMethods } from './cluster-admin.ts';
 import { versionMethods } from './component-versions.ts';
 import { databaseMethods } from './databases.ts';
 import { endedConnections } from './ended-connections.ts';
-import { statusOfFailure, withLeader } from './error-status.ts';
+import { statusOfError, statusOfFailure, withLeader } from './error-status.ts';
 import { streamMethods } from './event-streams.ts';
 import { Gate } from './gate.ts';
 import { createHealthService } from './health.ts';
@@ -17,13 +17,13 @@ import { LeaderTrailers } from './metadata.ts';
 import { methodMeters } from './meters.ts';
 import { publishingMethods } from './publishing.ts';
 import { reflectionMethods } from './reflection.ts';
-import { refusalsOf } from './refusals.ts';
 import { createGrpcRelaying } from './relaying.ts';
 import { stateChangeMethods } from './state-changes.ts';
 import { stateViewMethods } from './state-views.ts';
 import { transactionMethods } from './transactions.ts';
 import type { Method } from './wire/method.ts';
 import type { WireLimits } from './wire/parts.ts';
+import { refusalsOf } from './wire/refusals.ts';
 import { WireServer } from './wire/server.ts';
 
 export interface GrpcServerOptions extends ServerOptions {
@@ -86,7 +86,7 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
     gzipBytesMin,
     trailersFor: options.outside && leaderPlane(options.outside),
     secure: options.secure,
-    refusals: refusalsOf(limits.callsMax),
+    refusals: refusalsOf(limits.callsMax, statusOfError),
     meterOf,
     traceOf: tracer && tracingCalls(tracer),
     onRefused: (reason) => metrics.counter('cairn_rejected_total', { reason }).add(),

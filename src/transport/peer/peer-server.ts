@@ -3,11 +3,11 @@ import type { Socket } from 'node:net';
 import type { ErrorLog } from '#base';
 import type { FrameFault } from '#cluster';
 import { createByteBudgets } from '../byte-budgets.ts';
-import type { FrameFault as RequestFault } from '../grpc/wire/frame-faults.ts';
 import type { MethodMeter } from '../grpc/wire/method-traits.ts';
-import type { EndReason, Refusals, WireLimits } from '../grpc/wire/parts.ts';
+import type { WireLimits } from '../grpc/wire/parts.ts';
+import { ENDED, refusalsOf } from '../grpc/wire/refusals.ts';
 import { WireServer } from '../grpc/wire/server.ts';
-import type { CallStatus } from '../grpc/wire/status.ts';
+import { STATUS_OF_CODE } from '../grpc/wire/status.ts';
 import { HELLO_BEGINS, writeAnswer } from './lane-words.ts';
 import type { PeerLimits } from './limits.ts';
 import { type PeerMethodsOptions, peerMethods } from './peer-methods.ts';
@@ -42,24 +42,6 @@ const TRANSFER_MS = 30_000;
 const NOTHING = (): void => undefined;
 const UNMETERED: MethodMeter = { started: NOTHING, received: NOTHING, sent: NOTHING, ended: NOTHING };
 
-const BUSY: CallStatus = { code: 'UNAVAILABLE', message: 'the node has too many requests; ask again' };
-const LATE: CallStatus = { code: 'DEADLINE_EXCEEDED', message: 'the deadline of the request has passed' };
-const REFUSALS: Refusals = {
-  draining: { code: 'UNAVAILABLE', message: 'the node is closing' },
-  tooManyCalls: () => BUSY,
-  displaced: () => BUSY,
-  noRoom: BUSY,
-  malformed: statusOf,
-  late: LATE,
-  expired: () => LATE,
-};
-const ENDED: Readonly<Record<EndReason, string>> = {
-  flood: 'most of its requests are cancelled or refused',
-  frames: 'far more frames than those of requests',
-  headers: 'a request has far too many headers',
-  pieces: 'requests in far too many small pieces',
-};
-
 export class PeerServer {
   readonly #options: PeerServerOptions;
   readonly #server: WireServer;
@@ -67,17 +49,18 @@ export class PeerServer {
   readonly #unserved = new Set<Socket>();
 
   constructor(options: PeerServerOptions) {
+    const limits = limitsOf(options);
     this.#options = options;
     this.#server = new WireServer({
       methods: peerMethods(options),
-      limits: limitsOf(options),
+      limits,
       ...createByteBudgets({ requestBytesMax: REQUESTS_BYTES_MAX, unsentBytesMax: UNSENT_BYTES_MAX }),
       meterOf: () => UNMETERED,
       logger: options.logger,
       statusOf: (failure, _method, onBug) => onBug(failure),
       onRefused: NOTHING,
       onConnectionEnded: (why, { socket }) => this.#refuse(socket, { kind: 'malformed', words: ENDED[why] }),
-      refusals: REFUSALS,
+      refusals: refusalsOf(limits.callsMax, ({ code, message }, as = STATUS_OF_CODE[code]) => ({ code: as, message })),
     });
   }
 
@@ -134,14 +117,4 @@ function limitsOf({ limits, connectionsMax = Number.POSITIVE_INFINITY }: PeerSer
     receiveMs: TRANSFER_MS,
     lingerMs: TRANSFER_MS,
   };
-}
-
-function statusOf({ what, code, as }: RequestFault): CallStatus {
-  const codes = {
-    invalid_argument: 'INVALID_ARGUMENT',
-    too_large: 'RESOURCE_EXHAUSTED',
-    unimplemented: 'UNIMPLEMENTED',
-  } as const;
-  const message = typeof what === 'string' ? what : `${what.name} ${what.rule}`;
-  return { code: as ?? codes[code ?? 'invalid_argument'], message };
 }

@@ -10,7 +10,7 @@ import * as model from '../../../src/model/limits.ts';
 import { SERVICE_LIMITS } from '../../../src/service/limits.ts';
 import { ADMIN_METHODS } from '../../../src/transport/admin-messages.ts';
 import { GRPC_LIMITS } from '../../../src/transport/grpc/limits.ts';
-import { HEAD_LIMITS } from '../../../src/transport/grpc/wire/frame-faults.ts';
+import { HEAD_LIMITS } from '../../../src/transport/grpc/wire/request-headers.ts';
 import * as http from '../../../src/transport/http/limits.ts';
 import { ROUTES } from '../../../src/transport/http/routes.ts';
 

@@ -3,7 +3,7 @@
 import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { FrameFloods } from '../../../src/transport/frame-floods.ts';
+import { FrameFloods, type RequestBytes } from '../../../src/transport/frame-floods.ts';
 
 const MIB = 2 ** 20;
 const KIB = 2 ** 10;
@@ -11,7 +11,6 @@ const STEP_MS = 100;
 const STEP_BYTES = 25 * KIB;
 
 class CountedSocket extends EventEmitter {
-  readonly _handle = {};
   bytesRead = 0;
   bytesWritten = 0;
   destroyed = false;
@@ -24,6 +23,7 @@ class CountedSocket extends EventEmitter {
 
 let floods: FrameFloods;
 let counted: CountedSocket;
+let requestBytes: RequestBytes;
 let ended: object[];
 
 beforeEach(() => {
@@ -34,7 +34,7 @@ beforeEach(() => {
   // A connection of TLS has exchanged bytes before it is watched.
   Object.assign(counted, { bytesRead: 3 * MIB, bytesWritten: 3 * MIB });
   const socket: object = counted;
-  floods.watch(socket as Socket);
+  requestBytes = floods.watch(socket as Socket);
 });
 
 afterEach(() => {
@@ -51,7 +51,7 @@ interface Step {
 function step({ read, sent = 0, requests = 0 }: Step): boolean {
   counted.bytesRead += read;
   counted.bytesWritten += sent;
-  floods.requestsOf(counted).count += requests;
+  requestBytes.count += requests;
   vi.advanceTimersByTime(STEP_MS);
   return !counted.destroyed;
 }

@@ -1,28 +1,36 @@
 /**
- * Listens. A connection becomes a session of node:http2 when its client has acknowledged the settings (opening.ts).
+ * Listens, and has the connections and the HTTP/2 streams underneath the calls (ADR 0181).
  *
- * Every session is pinged. A ping without an answer in time destroys the session, which cancels its calls.
+ * A connection becomes a session of node:http2 when its client has acknowledged the settings (opening.ts). Every
+ * session is pinged; a ping without an answer in time destroys the session, which cancels its calls.
+ *
+ * Node announces each created stream on a diagnostics channel, in the same turn and before its data. The session
+ * reports the headers as they were sent only later.
  */
-import type { X509Certificate } from 'node:crypto';
-import { type Http2Session, performServerHandshake, type ServerHttp2Session, type ServerOptions } from 'node:http2';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import {
+  constants,
+  type Http2Session,
+  type IncomingHttpHeaders,
+  performServerHandshake,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+  type ServerOptions,
+} from 'node:http2';
 import { createServer, type Server, type Socket } from 'node:net';
-import { TLSSocket } from 'node:tls';
-import { listen } from '#base';
+import { listen, quote, Slots } from '#base';
 import { ConnectionPlaces } from '../../connection-places.ts';
-import type { FrameFloods } from '../../frame-floods.ts';
+import { FrameFloods, headBytes, type RequestBytes } from '../../frame-floods.ts';
 import { ping } from '../../liveness.ts';
 import { announceSettings, NO_HPACK_TABLE } from '../../opening.ts';
+import { OF_CLIENTS } from '../../own-headers.ts';
 import { type HeldPort, listenOptions } from '../../server-options.ts';
-import type { WireParts } from './parts.ts';
-import { type ReadingTurns, readHandleOf } from './reading-turns.ts';
-import { ConnectionStreams } from './stream-limits.ts';
-
-/** Parts of the server around its connections. */
-export interface ConnectionsOptions {
-  readonly turns: ReadingTurns;
-  readonly floods: FrameFloods;
-  readonly onSession: (session: ServerHttp2Session, socket: Socket, streams: ConnectionStreams) => void;
-}
+import type { FrameFault } from './frame-reader.ts';
+import type { EndReason, WireParts } from './parts.ts';
+import { type MethodRule, PeerStream, type PeerStreamParts, STREAM_BYTES } from './peer-stream.ts';
+import { type ReadHandle, ReadingTurns, readHandleOf } from './reading-turns.ts';
+import { HEAD_LIMITS, headFault } from './request-headers.ts';
+import { BEYOND_WASTE, ConnectionStreams } from './stream-limits.ts';
 
 /** node:http2 refuses streams of a connection beyond it; its default of 10 MB is a handful of large transactions. */
 const SESSION_MEMORY_MB = 256;
@@ -48,6 +56,28 @@ const HTTP2_OPTIONS: ServerOptions = {
   settings: NO_HPACK_TABLE,
 };
 
+const CREATED = 'http2.server.stream.created';
+
+/** A limit regardless of memory: streams are kept in a table of a fixed size. */
+export const STREAMS_MAX: number = 2 ** 17;
+
+/** Concurrent probes that need no room. */
+const FREE_PROBES_MAX = 100;
+
+/** Initial window of a stream: bytes that a client may send before it learns that the stream is refused. */
+const WINDOW_BYTES = 64 * 1024;
+
+/** Its messages are not parsed. */
+const NO_METHOD: MethodRule = {
+  isStream: false,
+  bytesMax: 0,
+  taken: OF_CLIENTS,
+  isProbe: false,
+  serve: () => undefined,
+};
+
+const SWEEP_EVERY_MS = 1_000;
+
 /** Where to listen. */
 export interface ListenPlace {
   readonly host: string;
@@ -57,22 +87,42 @@ export interface ListenPlace {
   readonly held?: HeldPort | undefined;
 }
 
+/** Parts of a connection that has a session. */
+interface Served {
+  /** Its native reading handle. */
+  readonly handle: ReadHandle;
+  readonly streams: ConnectionStreams;
+  readonly requests: RequestBytes;
+}
+
 export class Connections {
   readonly #parts: WireParts;
-  readonly #options: ConnectionsOptions;
+  /** The methods that are served, by path. */
+  readonly #rules: ReadonlyMap<string, MethodRule>;
   readonly #server: Server;
+  readonly #places: ConnectionPlaces;
+  readonly #turns = new ReadingTurns();
+  readonly #floods: FrameFloods;
   /** The session of each open connection; undefined until it has one. */
   readonly #sessions = new Map<Socket, ServerHttp2Session | undefined>();
-  readonly #places: ConnectionPlaces;
+  readonly #served = new WeakMap<Http2Session, Served>();
+  readonly #streams = new Slots<PeerStream>();
+  readonly #peers = new WeakMap<object, PeerStream>();
+  readonly #onCreated = (message: unknown): void => this.#created(message);
+  readonly #sweeping: NodeJS.Timeout;
+  #freeProbes = 0;
   #isClosing = false;
 
-  constructor(parts: WireParts, options: ConnectionsOptions) {
-    const { limits, secure, onDisplaced } = parts;
+  constructor(parts: WireParts, rules: ReadonlyMap<string, MethodRule>) {
+    const { limits, secure, onDisplaced, onConnectionEnded } = parts;
     this.#parts = parts;
-    this.#options = options;
+    this.#rules = rules;
     this.#places = new ConnectionPlaces(limits.connectionsMax, (waiting) => onDisplaced?.(waiting));
+    this.#floods = new FrameFloods((socket) => onConnectionEnded('frames', { destroyed: false, socket }));
     const accept = (socket: Socket): void => this.accept(socket);
     this.#server = secure?.createServer(accept) ?? createServer({ noDelay: true }, accept);
+    this.#sweeping = setInterval(() => this.#sweep(), SWEEP_EVERY_MS).unref();
+    subscribe(CREATED, this.#onCreated);
   }
 
   listen(place: ListenPlace): Promise<number> {
@@ -96,7 +146,10 @@ export class Connections {
       else session.close();
     }
     return new Promise((resolve) => {
-      this.#server.close(() => resolve());
+      this.#server.close(() => {
+        this.#stop();
+        resolve();
+      });
     });
   }
 
@@ -107,13 +160,18 @@ export class Connections {
       session?.destroy();
       socket.destroy();
     }
+    this.#stop();
+  }
+
+  #stop(): void {
+    unsubscribe(CREATED, this.#onCreated);
+    clearInterval(this.#sweeping);
   }
 
   /** Serves a connection, which another server may have accepted. */
   accept(socket: Socket): void {
-    let connection: ConnectionStreams | undefined;
     const end = (): void => {
-      connection?.onEnd?.();
+      this.#sessions.get(socket)?.destroy();
       socket.destroy();
     };
     const place = this.#places.enter({ end });
@@ -123,34 +181,41 @@ export class Connections {
     }
     const { requests, limits } = this.#parts;
     const { streamsPerConnectionMax: streams, openingMs: withinMs } = limits;
-    const { turns, floods } = this.#options;
+    const floods = this.#floods;
     this.#sessions.set(socket, undefined);
     socket.once('close', () => {
       place.leave();
       this.#sessions.delete(socket);
     });
-    const opened = (): void => {
-      const handle = readHandleOf(socket);
-      turns.opened(handle);
-      socket.once('close', () => turns.closed(handle));
+    const onOpen = (received: RequestBytes): void => {
       place.waits('idle');
-      connection = new ConnectionStreams(streams, place);
-      this.#begin(socket, connection);
+      this.#begin(socket, new ConnectionStreams(streams, place), received);
     };
     // A connection that was closed at once, for lack of file descriptors, receives nothing: that is decided in this
     // turn.
     process.nextTick(() => {
-      if (!socket.destroyed) announceSettings({ socket, streams, withinMs, requests, floods, onOpen: opened });
+      if (!socket.destroyed) announceSettings({ socket, streams, withinMs, requests, floods, onOpen });
     });
   }
 
-  #begin(socket: Socket, streams: ConnectionStreams): void {
+  #begin(socket: Socket, streams: ConnectionStreams, requests: RequestBytes): void {
+    const handle = readHandleOf(socket);
+    this.#turns.opened(handle);
+    socket.once('close', () => this.#turns.closed(handle));
     const session = performServerHandshake(socket, HTTP2_OPTIONS);
     this.#sessions.set(socket, session);
+    this.#served.set(session, { handle, streams, requests });
     this.#keepAlive(session);
     // A session with an error is closed.
-    session.on('error', () => undefined);
-    this.#options.onSession(session, socket, streams);
+    session.on('error', IGNORE);
+    streams.onRaise = (maxConcurrentStreams) => {
+      if (!session.destroyed && !session.closed) session.settings({ maxConcurrentStreams });
+    };
+    session.on('stream', (stream: object, _headers: unknown, _flags: unknown, raw: readonly string[]) => {
+      requests.count += headBytes(raw);
+      if (raw.length > 2 * HEAD_LIMITS.headerPairsMax) this.#endConnection(session, 'headers');
+      else this.#peers.get(stream)?.headers.handOn(raw);
+    });
     if (this.#isClosing) session.close();
   }
 
@@ -172,21 +237,111 @@ export class Connections {
       clearTimeout(late);
     });
   }
+
+  #created(message: unknown): void {
+    if (!isCreation(message)) return;
+    const { stream, headers } = message;
+    const { session } = stream;
+    const served = session && this.#served.get(session);
+    if (session === undefined || served === undefined) return;
+    const { handle, streams, requests } = served;
+    this.#turns.came(handle);
+    if (!this.#isAllowed(stream, session, streams)) {
+      this.#refuse(stream);
+      return;
+    }
+    const rule = this.#rules.get(headers[':path'] ?? '') ?? NO_METHOD;
+    const isFree = this.#freeProbes < FREE_PROBES_MAX && rule.isProbe;
+    const open = isFree ? undefined : this.#parts.streams.of(session).tryTake(STREAM_BYTES, () => peer.evict());
+    if (this.#streams.size >= STREAMS_MAX || (!isFree && open === undefined)) {
+      open?.release();
+      streams.cameWhole();
+      requests.count += WINDOW_BYTES;
+      this.#refuse(stream);
+      return;
+    }
+    if (isFree) this.#freeProbes += 1;
+    const onCrumbs = (): void => this.#endConnection(session, 'pieces');
+    const peer = this.#peerOf(stream, headers, { rule, open, streams, requests, onCrumbs });
+    const number = this.#streams.add(peer);
+    stream.on('close', () => {
+      this.#streams.remove(number);
+      if (isFree) this.#freeProbes -= 1;
+      peer.closed();
+    });
+  }
+
+  /** Returns whether the connection may have the stream. Ends one with too many refused or cancelled streams. */
+  #isAllowed(stream: ServerHttp2Stream, session: Http2Session, streams: ConnectionStreams): boolean {
+    const wasted = (count: number): void => {
+      if (!streams.wastes(count)) this.#endConnection(session, 'flood');
+    };
+    const isAllowed = streams.tryOpen();
+    if (!isAllowed) wasted(BEYOND_WASTE);
+    else {
+      stream.once('close', () => {
+        streams.closed();
+        if (stream.rstCode !== constants.NGHTTP2_NO_ERROR) wasted(1);
+      });
+    }
+    return isAllowed;
+  }
+
+  #endConnection(session: Http2Session, why: EndReason): void {
+    if (session.destroyed) return;
+    this.#parts.onConnectionEnded(why, session);
+    session.destroy(new Error(`The connection has ended: ${why}`), constants.NGHTTP2_ENHANCE_YOUR_CALM);
+  }
+
+  /** It had no effect, and clients may retry it. */
+  #refuse(stream: ServerHttp2Stream): void {
+    this.#parts.onRefused('overload');
+    stream.on('error', IGNORE);
+    stream.close(constants.NGHTTP2_REFUSED_STREAM);
+    // Otherwise node:http2 keeps its memory until V8 collects the heap. The error is a shared one, because a stack
+    // would cost as much as the rest of the refusal.
+    stream.destroy(REFUSED);
+  }
+
+  /** Answers a fault of the headers at once, and a refusal of the call, too. */
+  #peerOf(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, parts: PeerStreamParts): PeerStream {
+    const { rule } = parts;
+    const fault = headFault(headers, rule.taken) ?? (rule === NO_METHOD ? unknownMethod(headers[':path']) : undefined);
+    const peer = new PeerStream(stream, headers, this.#parts, parts);
+    this.#peers.set(stream, peer);
+    if (fault !== undefined) {
+      peer.refuse(fault);
+      if (fault.isFlood === true && stream.session !== undefined) this.#endConnection(stream.session, 'headers');
+      return peer;
+    }
+    const refusal = this.#parts.refusalOf?.(peer);
+    // A rejection, or a refusal after the whole message has arrived, is left to the handler of the call.
+    if (refusal instanceof Promise) refusal.then((status) => status && peer.answerEarly(status), IGNORE);
+    else if (refusal !== undefined) peer.answer(refusal);
+    if (rule.isStream && !peer.isGone) rule.serve(peer);
+    return peer;
+  }
+
+  #sweep(): void {
+    const nowMs = performance.now();
+    for (const peer of this.#streams.values()) peer.endIfLate(nowMs);
+  }
 }
 
-const certificates = new WeakMap<Http2Session, X509Certificate | 'none'>();
-
-/**
- * The certificate that the client of a connection presented: the same object for all of its calls. Undefined: it
- * presented none, or there is no TLS.
- */
-export function certificateOf(session: Http2Session | undefined): X509Certificate | undefined {
-  if (session === undefined || session.destroyed) return undefined;
-  const found = certificates.get(session) ?? readCertificate(session) ?? 'none';
-  certificates.set(session, found);
-  return found === 'none' ? undefined : found;
+function unknownMethod(path: string = ''): FrameFault {
+  const where = 'server reflection (grpc.reflection.v1) lists those that there are';
+  return { what: `There is no method ${quote(path)}; ${where}`, code: 'unimplemented' };
 }
 
-function readCertificate({ socket }: Http2Session): X509Certificate | undefined {
-  return socket instanceof TLSSocket ? socket.getPeerX509Certificate() : undefined;
+interface Creation {
+  readonly stream: ServerHttp2Stream;
+  readonly headers: IncomingHttpHeaders;
 }
+
+function isCreation(message: unknown): message is Creation {
+  return typeof message === 'object' && message !== null && 'stream' in message && 'headers' in message;
+}
+
+const IGNORE = (): void => undefined;
+
+const REFUSED = new Error('The stream was refused');

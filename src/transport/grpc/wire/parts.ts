@@ -5,7 +5,7 @@ import type { Address, ErrorLog } from '#base';
 import type { ByteBudgets } from '../../byte-budgets.ts';
 import type { Waiting } from '../../connection-places.ts';
 import type { SecurePorts } from '../../secure.ts';
-import type { FrameFault } from './frame-faults.ts';
+import type { FrameFault } from './frame-reader.ts';
 import type { CallKind } from './method-traits.ts';
 import type { RequestHeaders } from './request-headers.ts';
 import type { CallStatus, Fields } from './status.ts';

@@ -9,18 +9,21 @@
  * ```
  */
 import type { X509Certificate } from 'node:crypto';
-import { constants, type IncomingHttpHeaders, type OutgoingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
+import {
+  constants,
+  type Http2Session,
+  type IncomingHttpHeaders,
+  type OutgoingHttpHeaders,
+  type ServerHttp2Stream,
+} from 'node:http2';
 import { Readable } from 'node:stream';
+import { TLSSocket } from 'node:tls';
 import type { Address } from '#base';
 import type { RequestBytes } from '../../frame-floods.ts';
-import { GatheredBytes } from '../../gathered-bytes.ts';
 import type { Hold } from '../../memory-budget.ts';
-import { certificateOf } from './connections.ts';
-import { type FrameFault, type Packing, timeoutMs } from './frame-faults.ts';
-import { FrameWalk } from './frame-walk.ts';
-import { FRAME_HEADER_BYTES } from './framing.ts';
+import { type FrameFault, FrameReader, type Packing } from './frame-reader.ts';
 import type { Opening, WireParts } from './parts.ts';
-import { RequestHeaders } from './request-headers.ts';
+import { RequestHeaders, timeoutMs } from './request-headers.ts';
 import { type CallStatus, headersOf } from './status.ts';
 import type { ConnectionStreams } from './stream-limits.ts';
 
@@ -66,9 +69,6 @@ function slim(piece: Buffer): Buffer {
 
 const IGNORE = (): void => undefined;
 const NO_MESSAGE = new Uint8Array(0);
-const NOTHING = Buffer.alloc(0);
-/** Buffers up to this size are parts of Node's pool. */
-const SMALL_BYTES = 4096;
 
 export interface PeerStreamParts {
   readonly rule: MethodRule;
@@ -91,9 +91,9 @@ export interface StreamListener {
   faulted(status: CallStatus): void;
 }
 
-/** Receives the bytes of a stream of requests. */
+/** Receives the messages of a stream of requests. */
 export interface MessageListener {
-  take(piece: Buffer): void;
+  take(message: Uint8Array, isPacked: boolean): void;
   end(): void;
 }
 
@@ -112,10 +112,8 @@ export class PeerStream implements Opening {
   readonly #parts: PeerStreamParts;
   /** Memory that is released with the stream. */
   readonly #unsent: Room[] = [];
-  readonly #frames: FrameWalk;
-  /** The first piece of the request, and all of them once there are several. */
-  #first: Buffer | undefined;
-  #gathered: GatheredBytes | undefined;
+  readonly #frames: FrameReader;
+  #isPacked = false;
   #isAwaited = true;
   #request: Hold | undefined;
   #received = 0;
@@ -134,7 +132,8 @@ export class PeerStream implements Opening {
     this.messageBytesMax = bytesMax;
     this.#server = server;
     this.#parts = parts;
-    this.#frames = new FrameWalk({ isStream, bytesMax, encoding: this.headers.encoding });
+    const onMessage = (message: Uint8Array, isPacked: boolean): void => this.#take(message, isPacked);
+    this.#frames = new FrameReader({ isStream, bytesMax, encoding: this.headers.encoding, onMessage });
     parts.open?.watch();
     this.#dueMs = performance.now() + server.limits.receiveMs;
     const leftMs = timeoutMs(headers);
@@ -157,7 +156,7 @@ export class PeerStream implements Opening {
 
   /** Compression of its message; undefined: none. */
   get packing(): Packing | undefined {
-    return this.#frames.isPacked ? this.headers.packing : undefined;
+    return this.#isPacked ? this.headers.packing : undefined;
   }
 
   /**
@@ -267,7 +266,7 @@ export class PeerStream implements Opening {
     this.#release();
     this.#parts.open?.release();
     clearTimeout(this.#timer);
-    this.#drop();
+    this.#frames.drop();
     this.call?.closed();
   }
 
@@ -300,7 +299,7 @@ export class PeerStream implements Opening {
         return Readable.prototype.push.call(stream, chunk, encoding);
       }
       const piece = slim(chunk);
-      if (this.#isFine(piece)) this.#take(piece);
+      this.#receive(piece);
       return stream.listenerCount('data') === 0 || Readable.prototype.push.call(stream, piece);
     };
     // From now on node:http2 reads it.
@@ -311,39 +310,25 @@ export class PeerStream implements Opening {
   #close(headers: OutgoingHttpHeaders): void {
     this.stream.respond(headers, { endStream: true });
     this.stream.close(constants.NGHTTP2_NO_ERROR);
-    this.#drop();
+    this.#frames.drop();
     this.#request?.release();
     this.#awaitNoMore();
     this.ended();
     this.#dueMs = performance.now() + Math.min(ANSWER_MS, this.#server.limits.lingerMs);
   }
 
-  #take(piece: Buffer): void {
-    if (this.messages !== undefined) return this.messages.take(piece);
-    if (this.#first === undefined) {
-      this.#first = piece;
-      return;
-    }
-    this.#gathered ??= gathering(this.#first);
-    this.#gathered.add(piece);
+  #take(message: Uint8Array, isPacked: boolean): void {
+    if (this.messages !== undefined) return this.messages.take(message, isPacked);
+    this.request = message;
+    this.#isPacked = isPacked;
   }
 
   /** The request ends; when the stream is closed, for another reason. */
   #end(): void {
     if (this.#hasEnded || !this.#isWhole()) return;
     this.#hasEnded = true;
-    if (this.messages !== undefined) return this.messages.end();
-    const first = this.#first ?? NOTHING;
-    const frame = this.#gathered?.take() ?? (isAlone(first) ? first : Buffer.from(first));
-    this.#drop();
-    this.request = frame.subarray(FRAME_HEADER_BYTES);
-    this.#parts.rule.serve(this);
-  }
-
-  /** Drops the bytes of the request that have arrived. */
-  #drop(): void {
-    this.#first = undefined;
-    this.#gathered = undefined;
+    if (this.messages === undefined) this.#parts.rule.serve(this);
+    else this.messages.end();
   }
 
   #expire(): void {
@@ -354,19 +339,15 @@ export class PeerStream implements Opening {
     else this.call.expired(status);
   }
 
-  /** Counts the next piece of the request. Returns whether there is room for it and it is well-formed. */
-  #isFine(piece: Uint8Array): boolean {
+  /** Counts the next piece of the request, and reads it if there is room for it. */
+  #receive(piece: Buffer): void {
     this.#parts.requests.count += piece.length;
-    if (this.stream.closed) return false;
+    if (this.stream.closed) return;
     this.#received += piece.length;
     this.#pieces += 1;
-    if (!this.#parts.streams.takes(piece.length, this.#pieces)) {
-      this.#parts.onCrumbs();
-      return false;
-    }
-    if (this.#count(this.#received)) return this.#isNone(this.#frames.take(piece));
-    this.evict();
-    return false;
+    if (!this.#parts.streams.takes(piece.length, this.#pieces)) this.#parts.onCrumbs();
+    else if (this.#count(this.#received)) this.#isNone(this.#frames.take(piece));
+    else this.evict();
   }
 
   #isWhole(): boolean {
@@ -415,16 +396,19 @@ export class PeerStream implements Opening {
   }
 }
 
-/** Gathers the bytes from the first piece on, with memory for the length that its frame announces. */
-function gathering(first: Buffer): GatheredBytes {
-  const gathered = new GatheredBytes(
-    first.length < FRAME_HEADER_BYTES ? 0 : FRAME_HEADER_BYTES + first.readUInt32BE(1),
-  );
-  gathered.add(first);
-  return gathered;
+const certificates = new WeakMap<Http2Session, X509Certificate | 'none'>();
+
+/**
+ * The certificate that the client of a connection presented: the same object for all of its calls. Undefined: it
+ * presented none, or there is no TLS.
+ */
+function certificateOf(session: Http2Session | undefined): X509Certificate | undefined {
+  if (session === undefined || session.destroyed) return undefined;
+  const found = certificates.get(session) ?? readCertificate(session) ?? 'none';
+  certificates.set(session, found);
+  return found === 'none' ? undefined : found;
 }
 
-/** Returns whether it pins little other memory. A large message has its own buffer, which is released (ADR 0017). */
-function isAlone({ length, buffer }: Buffer): boolean {
-  return length < SMALL_BYTES || length === buffer.byteLength;
+function readCertificate({ socket }: Http2Session): X509Certificate | undefined {
+  return socket instanceof TLSSocket ? socket.getPeerX509Certificate() : undefined;
 }

@@ -6,7 +6,6 @@
  */
 import { assert } from '#base';
 import type { Call } from './call.ts';
-import { FrameCutter } from './frame-cutter.ts';
 import { FRAME_HEADER_BYTES } from './framing.ts';
 import type { MessageListener } from './peer-stream.ts';
 import type { Unpacker } from './unpacking.ts';
@@ -23,7 +22,6 @@ export interface RequestMessagesOptions {
 
 export class RequestMessages implements MessageListener, AsyncIterable<Uint8Array> {
   readonly #options: RequestMessagesOptions;
-  readonly #cutter = new FrameCutter();
   #waiting: { readonly message: Uint8Array; readonly isPacked: boolean }[] = [];
   #bytes = 0;
   #hasEnded = false;
@@ -35,16 +33,11 @@ export class RequestMessages implements MessageListener, AsyncIterable<Uint8Arra
     options.call.signal.addEventListener('abort', () => this.end());
   }
 
-  take(piece: Buffer): void {
+  take(message: Uint8Array, isPacked: boolean): void {
     const { call, bytesMax } = this.#options;
-    const cut = call.ended ? undefined : this.#cutter.add(piece);
-    if (cut === undefined) return;
-    this.#bytes += cut.frames.length + AROUND_MESSAGE_BYTES * cut.count;
-    for (let rest = cut.frames; rest.length > 0; ) {
-      const end = FRAME_HEADER_BYTES + rest.readUInt32BE(1);
-      this.#waiting.push({ message: rest.subarray(FRAME_HEADER_BYTES, end), isPacked: rest[0] === 1 });
-      rest = rest.subarray(end);
-    }
+    if (call.ended) return;
+    this.#bytes += FRAME_HEADER_BYTES + message.length + AROUND_MESSAGE_BYTES;
+    this.#waiting.push({ message, isPacked });
     if (this.#bytes <= bytesMax) return this.#wake();
     this.#waiting = [];
     const words = 'So many requests are not answered on one stream; go on with another';

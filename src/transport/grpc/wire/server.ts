@@ -5,22 +5,20 @@
  * so that they may walk them instead of decoding them, and frame the bytes of replies, many messages in one write.
  *
  * Not here: the meaning of messages. Requests that violate the protocol are refused before a handler sees them
- * (frame-faults.ts).
+ * (request-headers.ts, frame-reader.ts).
  */
 import type { Socket } from 'node:net';
 import { Slots } from '#base';
-import { FrameFloods } from '../../frame-floods.ts';
 import { WorkQueue } from '../../work-queue.ts';
 import { Call, type SharedParts } from './call.ts';
 import { Connections, type ListenPlace } from './connections.ts';
-import { ASKING, type Packing } from './frame-faults.ts';
+import type { Packing } from './frame-reader.ts';
 import type { DuplexMethod, Method } from './method.ts';
 import { type CallKind, type CallTrace, callKind, type MethodMeter, type MethodTraits } from './method-traits.ts';
 import { Packer } from './packing.ts';
 import type { WireParts } from './parts.ts';
 import type { MethodRule, PeerStream } from './peer-stream.ts';
-import { PeerStreams } from './peer-streams.ts';
-import { ReadingTurns } from './reading-turns.ts';
+import { ASKING } from './request-headers.ts';
 import { RequestMessages } from './request-messages.ts';
 import { Shares } from './shares.ts';
 import { BUG, type CallStatus, OK } from './status.ts';
@@ -59,7 +57,6 @@ export class WireServer {
   readonly #parts: WireServerParts;
   readonly #calls = new Slots<Call>();
   readonly #shared: SharedParts;
-  readonly #peers: PeerStreams;
   readonly #connections: Connections;
   readonly #shares: Readonly<Record<CallKind, Shares>>;
   /** Calls that have arrived. */
@@ -70,7 +67,7 @@ export class WireServer {
 
   constructor(parts: WireServerParts) {
     this.#parts = parts;
-    const { limits, gzipBytesMin, onConnectionEnded } = parts;
+    const { limits, gzipBytesMin } = parts;
     this.#shared = {
       ...parts,
       slices: new WorkQueue(),
@@ -79,18 +76,8 @@ export class WireServer {
     };
     const { waiting, reading } = limits.callsMax;
     this.#shares = { waiting: new Shares(waiting), reading: new Shares(reading) };
-    const watching = {
-      turns: new ReadingTurns(),
-      floods: new FrameFloods((socket) => onConnectionEnded('frames', { destroyed: false, socket })),
-    };
-    this.#peers = new PeerStreams(parts, {
-      ...watching,
-      rules: new Map(parts.methods.map((method) => [`/${method.service}/${method.name}`, this.#ruleOf(method)])),
-    });
-    this.#connections = new Connections(parts, {
-      ...watching,
-      onSession: (session, socket, streams) => this.#peers.serve(session, socket, streams),
-    });
+    const rules = parts.methods.map((method) => [`/${method.service}/${method.name}`, this.#ruleOf(method)] as const);
+    this.#connections = new Connections(parts, new Map(rules));
   }
 
   /**
@@ -128,7 +115,6 @@ export class WireServer {
     const timers = [setTimeout(force, graceMs)];
     void this.#idle().then(() => timers.push(setTimeout(force, Math.min(FLUSH_MS, graceMs))));
     await closed;
-    this.#peers.close();
     for (const timer of timers) clearTimeout(timer);
   }
 
@@ -136,7 +122,6 @@ export class WireServer {
   cut(): void {
     this.#draining = true;
     this.#connections.cut();
-    this.#peers.close();
   }
 
   /** Resolves when no call is in flight. */

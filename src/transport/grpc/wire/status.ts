@@ -1,5 +1,6 @@
 /** The status codes of gRPC, and the status that ends a call. */
 import type { OutgoingHttpHeaders } from 'node:http2';
+import type { ErrorCode } from '#base';
 
 export const GRPC_STATUS = {
   OK: 0,
@@ -22,6 +23,25 @@ export const GRPC_STATUS = {
 } as const;
 
 export type GrpcStatusName = keyof typeof GRPC_STATUS;
+
+/** Total over the codes of `#base`: a new one does not compile without its status. */
+export const STATUS_OF_CODE: Readonly<Record<ErrorCode, GrpcStatusName>> = {
+  invalid_argument: 'INVALID_ARGUMENT',
+  not_found: 'NOT_FOUND',
+  already_exists: 'ALREADY_EXISTS',
+  constraint_violated: 'FAILED_PRECONDITION',
+  too_large: 'RESOURCE_EXHAUSTED',
+  rate_limited: 'RESOURCE_EXHAUSTED',
+  storage_full: 'RESOURCE_EXHAUSTED',
+  busy: 'UNAVAILABLE',
+  not_leader: 'UNAVAILABLE',
+  unavailable: 'UNAVAILABLE',
+  not_acceptable: 'INVALID_ARGUMENT',
+  unauthenticated: 'UNAUTHENTICATED',
+  permission_denied: 'PERMISSION_DENIED',
+  unimplemented: 'UNIMPLEMENTED',
+  internal: 'INTERNAL',
+};
 
 /** Headers or trailers: values by lowercase names, as node:http2 takes them. */
 export type Fields = Readonly<NodeJS.Dict<string | string[]>>;

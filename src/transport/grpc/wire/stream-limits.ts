@@ -33,8 +33,6 @@ export const FEW_PIECES = 8;
 
 /** The streams of one connection. They decide what the connection waits for. */
 export class ConnectionStreams {
-  /** Sends GOAWAY, so that the client knows which calls were not processed. */
-  onEnd: (() => void) | undefined;
   /** Announces the new number of streams to the client. */
   onRaise: ((streamsMax: number) => void) | undefined;
   readonly #place: Pick<Place, 'waits' | 'works'>;

@@ -7,7 +7,7 @@
  */
 import { gunzip, inflate } from 'node:zlib';
 import { MemoryBudget } from '../../memory-budget.ts';
-import type { FrameFault, Packing } from './frame-faults.ts';
+import type { FrameFault, Packing } from './frame-reader.ts';
 import type { Room } from './peer-stream.ts';
 
 const NOTHING = (): undefined => undefined;

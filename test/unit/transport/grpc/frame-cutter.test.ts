@@ -1,8 +1,7 @@
 // Goal: the cutter returns whole frames for pieces of any size (T2). Method: random messages and pieces.
 import { array, assert, integer, oneof, property } from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { FrameCutter } from '../../../../src/transport/grpc/wire/frame-cutter.ts';
-import { frame } from '../../../../src/transport/grpc/wire/framing.ts';
+import { FrameCutter, frame } from '../../../../src/transport/grpc/wire/framing.ts';
 
 interface Taken {
   readonly bytes: Buffer;

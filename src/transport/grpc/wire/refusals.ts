@@ -1,12 +1,22 @@
 /** Statuses of calls that the server itself refuses or ends, before or beside an operation. */
 import { DatabaseError } from '#base';
 import { Faults } from '#model';
-import { noRoom, RETRY_AFTER_MS } from '../byte-budgets.ts';
-import { statusOfError } from './error-status.ts';
-import type { FrameFault } from './wire/frame-faults.ts';
-import type { CallKind } from './wire/method-traits.ts';
-import type { Refusals } from './wire/parts.ts';
-import type { CallStatus } from './wire/status.ts';
+import { noRoom, RETRY_AFTER_MS } from '../../byte-budgets.ts';
+import type { FrameFault } from './frame-reader.ts';
+import type { CallKind } from './method-traits.ts';
+import type { EndReason, Refusals } from './parts.ts';
+import type { CallStatus, GrpcStatusName } from './status.ts';
+
+/** Returns the status of an error; `code` replaces the one that the error has. */
+export type StatusOf = (error: DatabaseError, code?: GrpcStatusName) => CallStatus;
+
+/** Why a connection was ended. */
+export const ENDED: Readonly<Record<EndReason, string>> = {
+  flood: 'Most calls that the client begins are cancelled or refused',
+  frames: 'The client sends far more frames than those of its requests, such as WINDOW_UPDATE',
+  headers: 'The client sends a request with far too many headers',
+  pieces: 'The client sends its requests in far too many small pieces',
+};
 
 /** Words for a connection that has its share of the calls that a node serves at a time (T9). */
 interface ShareWords {
@@ -29,42 +39,36 @@ const SHARES: Readonly<Record<CallKind, ShareWords>> = {
   },
 };
 
-export function refusalsOf(callsMax: Readonly<Record<CallKind, number>>): Refusals {
+export function refusalsOf(callsMax: Readonly<Record<CallKind, number>>, statusOf: StatusOf): Refusals {
   const shareStatus = (kind: CallKind, has: string): CallStatus => {
     const { reason, calls, remedy } = SHARES[kind];
     const most = `of the ${callsMax[kind]} ${calls} that this node serves at a time`;
-    const message = `This connection ${has} ${most}: ${remedy}`;
-    return statusOfError(
-      new DatabaseError('rate_limited', message, { details: { reason, retryAfterMs: RETRY_AFTER_MS } }),
-    );
+    const details = { reason, retryAfterMs: RETRY_AFTER_MS };
+    return statusOf(new DatabaseError('rate_limited', `This connection ${has} ${most}: ${remedy}`, { details }));
   };
   const draining = 'The node is shutting down; try another one';
+  const late = (message: string): CallStatus => {
+    const error = new DatabaseError('unavailable', message, { details: { reason: 'DeadlineExceeded' } });
+    return statusOf(error, 'DEADLINE_EXCEEDED');
+  };
   return {
-    draining: statusOfError(new DatabaseError('unavailable', draining, { details: { reason: 'Draining' } })),
+    draining: statusOf(new DatabaseError('unavailable', draining, { details: { reason: 'Draining' } })),
     tooManyCalls: (kind, count) => shareStatus(kind, `has its share, ${count},`),
     displaced: (kind, count) => shareStatus(kind, `had ${count}, more than another one that needed a place,`),
-    noRoom: statusOfError(noRoom()),
-    malformed: statusOfFrame,
-    late: statusOfLate('The deadline had passed before the call was begun; nothing was done. Give it more time'),
+    noRoom: statusOf(noRoom()),
+    malformed: (fault) => ({
+      ...statusOf(errorOf(fault), fault.as),
+      ...(fault.trailers && { trailers: fault.trailers }),
+    }),
+    late: late('The deadline had passed before the call was begun; nothing was done. Give it more time'),
     expired: (timeout) =>
-      statusOfLate(
+      late(
         `The deadline has passed: the call had a grpc-timeout of ${timeout}. Give it more time; whether a write was done is not known, so repeat a transaction with the same transaction_id`,
       ),
   };
 }
 
-function statusOfLate(message: string): CallStatus {
-  const error = new DatabaseError('unavailable', message, { details: { reason: 'DeadlineExceeded' } });
-  return statusOfError(error, 'DEADLINE_EXCEEDED');
-}
-
-/** The status of a request that is refused before its message is read. */
-export function statusOfFrame(fault: FrameFault): CallStatus {
-  const { as, trailers } = fault;
-  const status = statusOfError(errorOf(fault), as);
-  return trailers === undefined ? status : { ...status, trailers };
-}
-
+/** The error of a request that is refused before its message is read. */
 function errorOf({ what, code = 'invalid_argument' }: FrameFault): DatabaseError {
   const details = { reason: 'MalformedFrame' };
   if (typeof what === 'string') return new DatabaseError(code, what, code === 'unimplemented' ? {} : { details });
