@@ -5,15 +5,15 @@
 import { connect, type OutgoingHttpHeaders } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { SecureContext } from 'node:tls';
-import { type Address, DatabaseError, type ErrorCode, formatAddress, NO_BYTES } from '#base';
+import { type Address, concatBytes, DatabaseError, type ErrorCode, formatAddress, NO_BYTES } from '#base';
 import type { AdminReply, AdminRequest, Belonging, DialledAddress, JoinReply, JoinRequest, NoAnswer } from '#cluster';
 import { ADMIN_METHODS, readAdminReply, writeAdminRequest } from '../admin-messages.ts';
 import { CALL_HEADERS, Reply } from '../grpc/wire/reply.ts';
 import type { GrpcStatusName } from '../grpc/wire/status.ts';
 import { dialWith } from '../secure.ts';
+import { answerLength, HELLO_BEGINS, readAnswer } from './lane-words.ts';
 import { JOIN, PING, readJoinReply, readPong, writeJoinRequest } from './peer-messages.ts';
 import { dialled, type PeerTls } from './peer-tls.ts';
-import { refusalAt } from './refusals.ts';
 
 /** The size of a description of many databases. */
 const REPLY_BYTES_MAX = 64 * 2 ** 20;
@@ -190,4 +190,35 @@ function unanswered(reason: string): Answer {
 function reasonOf(failure: Error): string {
   const last: unknown = failure instanceof AggregateError ? failure.errors.at(-1) : failure;
   return last instanceof Error ? last.message : failure.message;
+}
+
+/** Short, because a node refuses as soon as a connection has begun. */
+const REFUSAL_MS = 1_000;
+
+/**
+ * Asks the node at an address why it refuses connections; undefined when no node answers or it refuses none. gRPC
+ * cannot transport the reason, but the port sends it to a lane. So the node is dialled once more as a lane, only after
+ * a question that did not reach it.
+ */
+export function refusalAt(address: DialledAddress, tls?: PeerTls): Promise<string | undefined> {
+  const socket = dialled(address, tls);
+  return new Promise((resolve) => {
+    let said: Uint8Array = NO_BYTES;
+    const end = (refusal?: string): void => {
+      clearTimeout(timer);
+      socket.destroy();
+      resolve(refusal);
+    };
+    const timer = setTimeout(end, REFUSAL_MS);
+    socket.on('error', (failure) => end(tls?.refusalIn(failure, address)));
+    socket.on('close', () => end());
+    socket.on('data', (bytes) => {
+      said = concatBytes([said, bytes]);
+      const length = answerLength(said);
+      if (length === undefined || said.length < length) return;
+      const answer = readAnswer(said.subarray(0, length));
+      end(answer.kind === 'refused' ? answer.reason : undefined);
+    });
+    socket.write(Uint8Array.of(HELLO_BEGINS));
+  });
 }

@@ -37,8 +37,8 @@ export {
   askForCluster,
   askToJoin,
   type ClientAccess,
+  refusalAt,
 } from './asking.ts';
 export type { PeerLimits } from './limits.ts';
 export { openPeerLinks, openPeerPort } from './peer-port.ts';
 export { type PeerSecret, PeerTls, type PeerTlsMaterial, type PeerTlsMode } from './peer-tls.ts';
-export { refusalAt } from './refusals.ts';

@@ -1,14 +1,18 @@
 /**
- * The listening side of lanes: accepts frames for this node, and identifies itself.
+ * The listening side of lanes: reads a hello, answers it, and passes on the frames that follow.
  *
  * Every stream begins with a hello, and every frame has a header; both must name this cluster, this node and this
  * store, and a sender without another known store (TP3). The frames after a hello come from that node, with content of
  * its lane. An unknown node is accepted: it may have joined while this one was down, and its frames may announce it;
  * the core decides which of them to process.
+ *
+ * Nothing is read while a frame is being processed, so a ping then gets no answer. So this side announces unasked that
+ * it is alive, twice in each timeout for an answer, because both sides count from the start of the connection.
  */
-import type { Address, NodeId } from '#base';
+import { type Address, concatBytes, NO_BYTES, type NodeId } from '#base';
 import {
   carries,
+  FRAME_BYTES_MAX,
   type FrameFault,
   type FrameHeader,
   type Lane,
@@ -17,8 +21,17 @@ import {
   readFrameHeader,
   type StoreId,
 } from '#cluster';
-import { LaneServer } from './lane-server.ts';
-import type { Hello, LaneAnswer } from './lane-words.ts';
+import {
+  ECHO,
+  HERE,
+  type Hello,
+  helloLength,
+  type LaneAnswer,
+  RECORD_HEAD_BYTES,
+  readHello,
+  recordLength,
+  writeAnswer,
+} from './lane-words.ts';
 import type { PeerLimits } from './limits.ts';
 import type { HeardRun, Run } from './runs.ts';
 import type { LaneWorld, Wire } from './wire.ts';
@@ -55,28 +68,45 @@ export class LaneDoor {
 
   /** Serves an accepted connection of a lane, whose first bytes were read. */
   serve(connection: Wire, first: Uint8Array): void {
-    const lane = new LaneServer(connection, {
-      limits: this.#options.limits,
-      world: this.#options.world,
-      onHello: (hello) => {
-        if (hello.kind === 'failure') return this.#refuseStream(undefined, malformed(hello.reason));
-        const { header, address } = hello.value;
-        const fault = this.#isClosed ? NO_MORE : this.#faultInHello(hello.value);
-        if (fault !== undefined) return this.#refuseStream(header.from.node, fault);
-        this.#options.onStream(header.from, address);
-        // The previous one is the rest of a connection that its node has abandoned (TP9).
-        this.#same(hello.value)?.destroy();
-        return this.#accept(header.from);
-      },
-      onFrame: (frame, hello) => this.#take(frame, hello),
-      onFault: (words, { header }) => this.#options.onRefused(header.from.node, malformed(words)),
-      onClosed: ({ header: { from } }) => {
-        if (!this.#streams.some(({ header }) => header.from.node === from.node)) this.#options.onSilent(from.node);
-      },
-    });
+    const lane = new LaneServer(connection, this, this.#options);
     this.#lanes.add(lane);
-    connection.on('close', () => this.#lanes.delete(lane));
     lane.take(first);
+  }
+
+  /** For lanes: the answer to a hello. */
+  answerTo(hello: ReturnType<typeof readHello>): LaneAnswer {
+    if (hello.kind === 'failure') return this.#refuseStream(undefined, malformed(hello.reason));
+    const { header, address } = hello.value;
+    const fault = this.#isClosed ? NO_MORE : this.#faultInHello(hello.value);
+    if (fault !== undefined) return this.#refuseStream(header.from.node, fault);
+    this.#options.onStream(header.from, address);
+    // The previous one is the rest of a connection that its node has abandoned (TP9).
+    this.#same(hello.value)?.destroy();
+    const { clusterId, self, run } = this.#options;
+    return { kind: 'accepted', header: { clusterId, from: self, to: header.from }, run };
+  }
+
+  /** For lanes: a frame has arrived. */
+  take(frame: Uint8Array, { header: { from: caller }, lane }: Hello): void | Promise<void> {
+    if (this.#isClosed) return;
+    const header = readFrameHeader(frame);
+    if (header.kind === 'failure') return this.#options.onRefused(caller.node, malformed(header.reason));
+    const fault = this.#faultIn(header.value) ?? faultOn(header.value, caller, lane);
+    if (fault !== undefined) return this.#options.onRefused(caller.node, fault);
+    return this.#options.onFrame(frame, lane, caller);
+  }
+
+  /** For lanes: the head of a record is invalid. */
+  broken(words: string, { header }: Hello): void {
+    this.#options.onRefused(header.from.node, malformed(words));
+  }
+
+  /** For lanes: the connection has ended. */
+  ended(lane: LaneServer, hello: Hello | undefined): void {
+    this.#lanes.delete(lane);
+    const node = hello?.header.from.node;
+    if (node === undefined || this.#streams.some(({ header }) => header.from.node === node)) return;
+    this.#options.onSilent(node);
   }
 
   /** Processes of the store that have streams here. */
@@ -93,11 +123,6 @@ export class LaneDoor {
   #refuseStream(node: NodeId | undefined, fault: FrameFault): LaneAnswer {
     this.#options.onRefused(node, fault);
     return { kind: fault.kind === 'duplicate' ? 'duplicate' : 'refused', reason: fault.words };
-  }
-
-  #accept(caller: NodePlace): LaneAnswer {
-    const { clusterId, self, run } = this.#options;
-    return { kind: 'accepted', header: { clusterId, from: self, to: caller }, run };
   }
 
   /** The accepted streams that are open. */
@@ -135,15 +160,6 @@ export class LaneDoor {
     return this.#options.storeOf(node) !== undefined;
   }
 
-  #take(frame: Uint8Array, { header: { from: caller }, lane }: Hello): void | Promise<void> {
-    if (this.#isClosed) return;
-    const header = readFrameHeader(frame);
-    if (header.kind === 'failure') return this.#options.onRefused(caller.node, malformed(header.reason));
-    const fault = this.#faultIn(header.value) ?? faultOn(header.value, caller, lane);
-    if (fault !== undefined) return this.#options.onRefused(caller.node, fault);
-    return this.#options.onFrame(frame, lane, caller);
-  }
-
   #faultIn({ clusterId, from, to }: FrameHeader): FrameFault | undefined {
     const { self, clusterId: ours, storeOf } = this.#options;
     if (clusterId !== ours) {
@@ -173,4 +189,185 @@ function faultOn({ from, content }: ReceivedHeader, caller: NodePlace, lane: Lan
 
 function malformed(words: string): FrameFault {
   return { kind: 'malformed', words };
+}
+
+/** Unasked messages in each timeout for an answer. */
+const WORDS_PER_TIMEOUT = 2;
+
+/** The dialled side of one lane. */
+class LaneServer {
+  readonly #options: Pick<LaneDoorOptions, 'world' | 'limits'>;
+  readonly #door: LaneDoor;
+  readonly #wire: Wire;
+  readonly #records = new RecordReader();
+  #said: Uint8Array = NO_BYTES;
+  #hello: Hello | undefined;
+  #heardMs = 0;
+  #sinceMs = 0;
+  /** Bytes that were read after a frame that is being processed. */
+  #rest: Uint8Array | undefined;
+  #stopTelling: () => void = () => undefined;
+
+  constructor(wire: Wire, door: LaneDoor, options: Pick<LaneDoorOptions, 'world' | 'limits'>) {
+    this.#options = options;
+    this.#door = door;
+    this.#wire = wire;
+    const stopWaiting = options.world.after(options.limits.silentMs, () => {
+      if (this.#hello === undefined) wire.destroy();
+    });
+    // A broken stream ends; its sender opens another.
+    wire.on('error', () => undefined);
+    wire.on('close', () => {
+      stopWaiting();
+      this.#stopTelling();
+      door.ended(this, this.#hello);
+    });
+    wire.on('data', (chunk) => this.take(chunk));
+  }
+
+  /** The accepted hello of the open connection. */
+  get hello(): Hello | undefined {
+    return this.#wire.destroyed ? undefined : this.#hello;
+  }
+
+  /** The process of the open connection. */
+  get heard(): HeardRun | undefined {
+    const { hello } = this;
+    if (hello === undefined) return undefined;
+    const { header, run, address } = hello;
+    const [place, sinceMs] = [header.from, this.#sinceMs];
+    return { place, run, address, sinceMs, heardMs: () => this.#heardMs, destroy: () => this.destroy() };
+  }
+
+  /** Ends it at once. */
+  destroy(): void {
+    this.#wire.destroy();
+  }
+
+  /** Bytes have arrived. */
+  take(chunk: Uint8Array): void {
+    this.#heardMs = this.#options.world.nowMs();
+    if (this.#rest !== undefined) this.#rest = concatBytes([this.#rest, chunk]);
+    else if (this.#hello === undefined) this.#greet(chunk);
+    else this.#read(chunk, this.#hello);
+  }
+
+  #greet(chunk: Uint8Array): void {
+    this.#said = concatBytes([this.#said, chunk]);
+    const length = helloLength(this.#said);
+    if (length === undefined || this.#said.length < length) return;
+    const said = this.#said;
+    const hello = readHello(said.subarray(0, length));
+    const answer = this.#door.answerTo(hello);
+    if (answer.kind !== 'accepted' || hello.kind === 'failure') {
+      this.#wire.removeAllListeners('data');
+      this.#wire.write(writeAnswer(answer));
+      this.#wire.end();
+      this.#wire.resume();
+      return;
+    }
+    this.#wire.write(writeAnswer(answer));
+    this.#hello = hello.value;
+    this.#sinceMs = this.#heardMs;
+    this.#said = NO_BYTES;
+    const { world, limits } = this.#options;
+    this.#stopTelling = world.every(limits.pingTimeoutMs / WORDS_PER_TIMEOUT, () => this.#say(HERE));
+    if (said.length > length) this.#read(said.subarray(length), hello.value);
+  }
+
+  #read(chunk: Uint8Array, hello: Hello): void {
+    let isAsked = false;
+    for (let left = chunk; left.length > 0; ) {
+      const { taken, record } = this.#records.read(left);
+      left = left.subarray(taken);
+      if (record === undefined) {
+        if (this.#isFaulty(hello)) return;
+        break;
+      }
+      if (record.length === 0) {
+        isAsked = true;
+        continue;
+      }
+      const taking = this.#door.take(record, hello);
+      if (taking === undefined) continue;
+      this.#hold(taking, left, hello);
+      break;
+    }
+    // Answers once, however often it was asked.
+    if (isAsked) this.#say(ECHO);
+  }
+
+  /** Ends the connection if the current record cannot be read. */
+  #isFaulty(hello: Hello): boolean {
+    const { fault } = this.#records;
+    if (fault === undefined) return false;
+    this.#door.broken(fault, hello);
+    this.#wire.destroy();
+    return true;
+  }
+
+  /** A pending message replaces this one: nothing accumulates for a caller that asks and does not read. */
+  #say(word: Uint8Array): void {
+    if (this.#wire.writableLength === 0) this.#wire.write(word);
+  }
+
+  #hold(taking: Promise<void>, rest: Uint8Array, hello: Hello): void {
+    this.#rest = rest;
+    this.#wire.pause();
+    const goOn = (): void => {
+      const left = this.#rest ?? NO_BYTES;
+      this.#rest = undefined;
+      if (this.#wire.destroyed) return;
+      this.#read(left, hello);
+      if (this.#rest === undefined) this.#wire.resume();
+    };
+    taking.then(goOn, goOn);
+  }
+}
+
+interface ReadOn {
+  /** Consumed bytes of the chunk. */
+  readonly taken: number;
+  /** The completed record; empty for a question. */
+  readonly record: Uint8Array | undefined;
+}
+
+/** Assembles the records of a stream, each in memory of its own. */
+class RecordReader {
+  readonly #head = new Uint8Array(RECORD_HEAD_BYTES);
+  #headLength = 0;
+  #record: Uint8Array | undefined;
+  #filled = 0;
+
+  /** Fault of the current record's head, if any: nothing after it can be read. */
+  get fault(): string | undefined {
+    if (this.#headLength < RECORD_HEAD_BYTES || this.#record !== undefined) return undefined;
+    const length = recordLength(this.#head);
+    if (length === undefined) return 'the head of a record is damaged';
+    return `a frame of ${length} bytes; the longest has ${FRAME_BYTES_MAX}`;
+  }
+
+  /** Reads up to the end of a record, or all bytes. */
+  read(chunk: Uint8Array): ReadOn {
+    let taken = 0;
+    if (this.#record === undefined) {
+      taken = Math.min(RECORD_HEAD_BYTES - this.#headLength, chunk.length);
+      this.#head.set(chunk.subarray(0, taken), this.#headLength);
+      this.#headLength += taken;
+      if (this.#headLength < RECORD_HEAD_BYTES) return { taken, record: undefined };
+      const length = recordLength(this.#head);
+      if (length === undefined || length > FRAME_BYTES_MAX) return { taken: chunk.length, record: undefined };
+      this.#record = length === 0 ? NO_BYTES : Buffer.allocUnsafeSlow(length);
+      this.#filled = 0;
+    }
+    const part = chunk.subarray(taken, taken + this.#record.length - this.#filled);
+    this.#record.set(part, this.#filled);
+    this.#filled += part.length;
+    taken += part.length;
+    if (this.#filled < this.#record.length) return { taken, record: undefined };
+    const record = this.#record;
+    this.#record = undefined;
+    this.#headLength = 0;
+    return { taken, record };
+  }
 }

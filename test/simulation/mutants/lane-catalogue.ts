@@ -5,7 +5,7 @@ import type { Mutant } from './mutant.ts';
 export const LANE_MUTANTS: readonly Mutant[] = [
   {
     name: 'never-reads-again',
-    file: 'src/transport/peer/lane-server.ts',
+    file: 'src/transport/peer/lane-door.ts',
     find: '      if (this.#rest === undefined) this.#wire.resume();\n',
     replace: '',
     breaks: 'a node that had too much to do reads no more appends when it has done it',
@@ -37,12 +37,12 @@ export const LANE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'read-before-its-turn',
-    file: 'src/transport/peer/lane-server.ts',
+    file: 'src/transport/peer/lane-door.ts',
     find: '    if (this.#rest !== undefined) this.#rest = concatBytes([this.#rest, chunk]);\n    else if',
     replace: '    if',
     and: [
       {
-        file: 'src/transport/peer/lane-server.ts',
+        file: 'src/transport/peer/lane-door.ts',
         find: '    this.#wire.pause();\n',
         replace: '',
       },

@@ -110,7 +110,7 @@ export class SimLanes implements OpenPeerLinks, Station {
     this.#onJoin = undefined;
   }
 
-  /** Accepts a connection like peer-server.ts, which distinguishes lanes from other requests. */
+  /** Accepts a connection like peer-port.ts, which distinguishes lanes from other requests. */
   accept(): SimWire {
     const wire = this.#world.open();
     const stopWaiting = this.#world.after(PEER_LIMITS.silentMs, () => wire.destroy());
