@@ -10,19 +10,6 @@ export class Line<Waiter> {
   readonly link: Link<Line<Waiter>> = new Link<Line<Waiter>>(this);
 }
 
-/** Lines by connection. A line lives as long as its connection. */
-export class Lines<Waiter> {
-  readonly #lines = new WeakMap<object, Line<Waiter>>();
-
-  of(connection: object): Line<Waiter> {
-    const known = this.#lines.get(connection);
-    if (known !== undefined) return known;
-    const line = new Line<Waiter>();
-    this.#lines.set(connection, line);
-    return line;
-  }
-}
-
 export class TurnsByLine<Waiter> {
   /** Lines with waiters. The first one has the next turn. */
   readonly #lines = new LinkedList<Line<Waiter>>();

@@ -15,7 +15,7 @@
  *        connection in turn, and not at all when their connection is closed. Slices of streams are read likewise.
  */
 import { Link } from '#base';
-import { type Line, Lines, TurnsByLine } from './turns-by-line.ts';
+import { Line, TurnsByLine } from './turns-by-line.ts';
 
 /** Bytes that are read, framed and sent in one turn, in some milliseconds. The last piece of work may exceed it. */
 const BYTES_PER_TURN = 512 * 1024;
@@ -56,7 +56,8 @@ export class Waiting {
 
 export class WorkQueue {
   readonly #waiting = new TurnsByLine<Waiting>();
-  readonly #lines = new Lines<Waiting>();
+  /** By connection. */
+  readonly #lines = new WeakMap<object, Line<Waiting>>();
   readonly #time: TurnTime;
   /** Bytes and time that are left in this turn. */
   #leftBytes = BYTES_PER_TURN;
@@ -75,7 +76,8 @@ export class WorkQueue {
       this.#do(work, bytes);
       return undefined;
     }
-    const line = this.#lines.of(connection);
+    const line = this.#lines.get(connection) ?? new Line<Waiting>();
+    this.#lines.set(connection, line);
     const waiting = new Waiting(this.#waiting, { line, work, bytes });
     this.#waiting.add(line, waiting.link);
     return waiting;

@@ -1,14 +1,24 @@
 /**
- * The reply to Transact, written by hand into its frame: the ids of the events are copied from their bytes.
+ * Replies about transactions, written by hand into their frames: events are not decoded, their ids are copied from
+ * their bytes.
  *
  * ```
- * 08 revision | 12 transaction_id | 1A recorded_time | 20 event_count | 2A mapping* | 30 replayed | 3A database_id
- * 40 basis
+ * TransactReply          08 revision | 12 transaction_id | 1A recorded_time | 20 event_count | 2A mapping* | 30 replayed
+ *                        3A database_id | 40 basis
+ * FetchTransactionReply  0A record | 10 basis | 1A mapping*
+ * EventIdMapping         0A client_event_id | 12 stored_event_id
  * ```
  */
-import { ByteWriter, beginMessage, writeTextField, writeVarintField } from '#base';
-import type { RecordedTransaction } from '#service';
-import { writeEventIdMappings } from './event-id-mappings.ts';
+import {
+  ByteWriter,
+  beginMessage,
+  WIRE_BYTES,
+  writeBytesField,
+  writeTag,
+  writeTextField,
+  writeVarintField,
+} from '#base';
+import type { RecordedTransaction, TransactionDescription } from '#service';
 import { FRAME_HEADER_BYTES, writeFrameHeader } from './wire/framing.ts';
 
 const FIELD = {
@@ -49,4 +59,60 @@ function writeTime(unixMs: number): void {
   if (seconds > 0) writeVarintField(writer, 1, seconds);
   if (nanos > 0) writeVarintField(writer, 2, nanos);
   writer.endLength(mark);
+}
+
+/** The framed reply. */
+export function encodeFetched({ record, basis, events }: TransactionDescription): Uint8Array {
+  const to = new ByteWriter(record.length + 256);
+  for (let at = 0; at < FRAME_HEADER_BYTES; at++) to.u8(0);
+  writeBytesField(to, 1, record);
+  if (basis > 0) writeVarintField(to, 2, basis);
+  writeEventIdMappings(to, 3, {
+    events: events.map((event) => event.bytes),
+    storedIds: events.flatMap(({ position, storedId }) =>
+      storedId === undefined ? [] : [{ index: position.index, id: storedId }],
+    ),
+  });
+  const framed = to.view();
+  writeFrameHeader(framed, 0, framed.length - FRAME_HEADER_BYTES);
+  return framed;
+}
+
+interface MappedEvents {
+  /** In canonical wire form, so that each begins with its id: tag 0A, length, text. */
+  readonly events: readonly Uint8Array[];
+  /** Events that were stored under another id, ascending by index. */
+  readonly storedIds: readonly { readonly index: number; readonly id: string }[];
+}
+
+const STORED_ID = 2;
+const ID_LENGTH_AT = 1;
+
+/** Writes one message for each event, in order, as elements of a repeated field. */
+function writeEventIdMappings(to: ByteWriter, field: number, { events, storedIds }: MappedEvents): void {
+  let renamedCount = 0;
+  let index = -1;
+  for (const event of events) {
+    index++;
+    const mapping = beginMessage(to, field);
+    const idEnd = endOfId(event);
+    // client_event_id is field 1 of the mapping as the id is of the event: the bytes are the same.
+    to.slice(event, 0, idEnd);
+    const renamed = storedIds[renamedCount];
+    if (renamed?.index === index) {
+      renamedCount++;
+      writeTextField(to, STORED_ID, renamed.id);
+    } else {
+      writeTag(to, STORED_ID, WIRE_BYTES);
+      to.slice(event, ID_LENGTH_AT, idEnd);
+    }
+    to.endLength(mapping);
+  }
+}
+
+/** An id has 1 to 255 bytes, so its length takes one byte or two. */
+function endOfId(event: Uint8Array): number {
+  const low = event[ID_LENGTH_AT] ?? 0;
+  if (low < 0x80) return ID_LENGTH_AT + 1 + low;
+  return ID_LENGTH_AT + 2 + (low - 0x80) + (event[ID_LENGTH_AT + 1] ?? 0) * 0x80;
 }

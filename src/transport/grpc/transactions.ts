@@ -1,17 +1,16 @@
 /** Transact and FetchTransaction, whose messages are read and written by hand. */
-import { ByteWriter, DatabaseError, giveBack, writeBytesField, writeVarintField } from '#base';
-import { refusalError, type TransactionDescription } from '#service';
+import { DatabaseError, giveBack } from '#base';
+import { refusalError } from '#service';
 import { reading } from '../request-reader.ts';
 import { tracedAs } from './call-traces.ts';
 import { EVENT_STORE, type GrpcContext } from './context.ts';
 import { statusOfError, withLeader } from './error-status.ts';
-import { writeEventIdMappings } from './event-id-mappings.ts';
 import { floorOf, floorsOf, refuseRelayed, requiresLeader, scopeHeaders } from './metadata.ts';
-import { encodeTransactReply } from './transact-reply.ts';
+import { encodeFetched, encodeTransactReply } from './transact-reply.ts';
 import { parseTransactRequest } from './transact-request.ts';
 import { WRITE } from './unary.ts';
 import type { Call } from './wire/call.ts';
-import { FRAME_HEADER_BYTES, writeFrameHeader } from './wire/framing.ts';
+import { FRAME_HEADER_BYTES } from './wire/framing.ts';
 import type { UnaryMethod } from './wire/method.ts';
 
 const fetchTransactionRequest = reading('cairn.v1.FetchTransactionRequest');
@@ -61,21 +60,4 @@ async function fetchTransaction({ service }: GrpcContext, call: Call, bytes: Uin
   const read = { databaseName, transactionId, signal: call.signal, ...floorsOf(call) };
   const reply = await service.fetchTransaction(read);
   call.reply(encodeFetched(reply.transaction), { headers: scopeHeaders(reply) });
-}
-
-/** `FetchTransactionReply` in its frame: 0A record | 10 basis | 1A mapping*. */
-function encodeFetched({ record, basis, events }: TransactionDescription): Uint8Array {
-  const writer = new ByteWriter(record.length + 256);
-  for (let at = 0; at < FRAME_HEADER_BYTES; at++) writer.u8(0);
-  writeBytesField(writer, 1, record);
-  if (basis > 0) writeVarintField(writer, 2, basis);
-  writeEventIdMappings(writer, 3, {
-    events: events.map((event) => event.bytes),
-    storedIds: events.flatMap(({ position, storedId }) =>
-      storedId === undefined ? [] : [{ index: position.index, id: storedId }],
-    ),
-  });
-  const framed = writer.view();
-  writeFrameHeader(framed, 0, framed.length - FRAME_HEADER_BYTES);
-  return framed;
 }

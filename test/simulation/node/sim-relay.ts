@@ -1,5 +1,5 @@
 // Relays requests of a simulated node to nodes with a replica. The real Relay decides about the target, the retries and
-// the budget; this file transports requests and replies, like src/transport/grpc/relay-call.ts.
+// the budget; this file transports requests and replies, like src/transport/grpc/relaying.ts.
 import { DatabaseError } from '#base';
 import { type DatabaseDescription, type Holder, isFatal, type Shown } from '#service';
 import { type Asking, type Attempt, isUntried, Relay } from '../../../src/transport/relay.ts';
