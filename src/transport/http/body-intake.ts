@@ -60,12 +60,11 @@ export class BodyIntake {
     }
     const isSmall = Number(request.headers['content-length'] ?? bytesMax) <= UNCOUNTED_BYTES;
     const arrival = new Arrival(payload, {
+      memory: this.#memory,
+      reply,
       bytesMax,
       paceBytes: isSmall ? Number.POSITIVE_INFINITY : BODY_PACE_BYTES,
       looksMax: isSmall ? SMALL_BODY_MS / LOOK_EVERY_MS : LOOKS_PER_PACE,
-      count: (bytes) => this.#memory.bodyGrown(reply, bytes),
-      drop: () => this.#memory.dropBody(reply),
-      tooLong: () => this.#memory.refuseBody(longerThan(bytesMax)),
       received: (failure, body) => {
         this.#arriving.delete(arrival);
         received(failure, body);
@@ -85,16 +84,12 @@ export class BodyIntake {
 }
 
 interface ArrivalOptions {
+  readonly memory: HttpMemory;
+  readonly reply: FastifyReply;
   readonly bytesMax: number;
   /** Bytes that must arrive within this number of checks. */
   readonly paceBytes: number;
   readonly looksMax: number;
-  /** Returns false when there is no room for this many bytes. */
-  readonly count: (bytes: number) => boolean;
-  /** Called when its bytes are dropped. */
-  readonly drop: () => void;
-  /** The error for a body that is longer than `bytesMax`. */
-  readonly tooLong: () => DatabaseError;
   /** Called once. */
   readonly received: Received;
 }
@@ -132,11 +127,12 @@ class Arrival {
 
   readonly #onData = (piece: Uint8Array): void => {
     if (this.#isPassedOver) return;
+    const { memory, reply, bytesMax } = this.#options;
     const byteCount = this.#pieces.byteCount + piece.length;
     this.#pieceCount++;
-    if (byteCount > this.#options.bytesMax) this.#finish(this.#options.tooLong());
+    if (byteCount > bytesMax) this.#finish(memory.refuseBody(longerThan(bytesMax)));
     else if (isCrumbled(this.#pieceCount, byteCount)) this.#finish(crumbled());
-    else if (this.#options.count(byteCount)) this.#pieces.add(piece);
+    else if (memory.bodyGrown(reply, byteCount)) this.#pieces.add(piece);
     else this.#passOver();
   };
 
@@ -160,7 +156,7 @@ class Arrival {
 
   #letGo(): void {
     this.#pieces.clear();
-    this.#options.drop();
+    this.#options.memory.dropBody(this.#options.reply);
   }
 }
 

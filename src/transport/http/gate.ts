@@ -1,14 +1,18 @@
 /**
- * Authenticates a request by its head. Without a valid credential the request is refused and its body is not read.
+ * Authenticates a request by its head, and applies the rate limit (TM7). A refused request's body is not read.
  *
  * Three kinds of requests need no credential: health and probes (`/health`, `/livez`, `/readyz`, `/startupz`), OPTIONS,
  * which browsers send without one, and the files of pages, which the page of a refusal loads. None reveals stored data.
+ *
+ * They are not counted either, except the files of Swagger UI, nor are requests that another node or the MCP endpoint
+ * has counted. All others are, whatever their outcome.
  */
 import type { FastifyRequest } from 'fastify';
 import type { Principal } from '#auth';
 import { DatabaseError } from '#base';
 import type { Span } from '#observability';
 import { type Access, authenticating, HeaderLines } from '../access.ts';
+import { COUNTED, type RateLimits } from '../rate-limits.ts';
 import { NO_STORE } from './caching.ts';
 import type { AllowedOrigins } from './cors.ts';
 import { refusalOfOrigin } from './other-origins.ts';
@@ -23,10 +27,19 @@ const WHOLE_PAGE = 'document';
 const NO_HEADERS = {};
 const HTTP = { mayBeBrowser: true };
 
+/** A request, by its head. */
+export interface Entry {
+  /** Undefined: it is not traced. */
+  readonly span: Span | undefined;
+  /** Undefined for routes without authentication. */
+  principal?: Principal;
+  /** Headers about the rate limit for its reply. */
+  rateHeaders?: HttpReply['headers'];
+}
+
 export class Gate {
   readonly #access: Access;
   readonly #open: RouteContext;
-  readonly #principals = new WeakMap<FastifyRequest, Principal>();
   readonly #contexts = new WeakMap<Principal, RouteContext>();
 
   readonly #origins: AllowedOrigins;
@@ -38,22 +51,17 @@ export class Gate {
     this.#origins = origins;
   }
 
-  /** Undefined when the request is allowed. `span`: the span of the request. */
-  async refusal(request: FastifyRequest, span: Span | undefined): Promise<DatabaseError | undefined> {
+  /** Undefined when the request is allowed. */
+  async refusal(request: FastifyRequest, entry: Entry): Promise<DatabaseError | undefined> {
     if (isForAnybody(request)) return undefined;
     try {
       const found = this.#access.authenticator.identify(new HeaderLines(request.raw.rawHeaders, HTTP));
-      const principal = found instanceof Promise ? await authenticating(found, span) : found;
-      this.#principals.set(request, principal);
+      const principal = found instanceof Promise ? await authenticating(found, entry.span) : found;
+      entry.principal = principal;
       return refusalOfOrigin(request, principal, this.#origins);
     } catch (failure) {
       return refusalIn(failure);
     }
-  }
-
-  /** Principal of an authenticated request; undefined for routes without authentication. */
-  principalOf(request: FastifyRequest): Principal | undefined {
-    return this.#principals.get(request);
   }
 
   /** Replies to authenticated requests are not cached, unless the route adds cache headers (SPEC-HTTP-R6). */
@@ -76,8 +84,7 @@ export class Gate {
   }
 
   /** Context of the route, for an authenticated request. */
-  contextOf(request: FastifyRequest): RouteContext {
-    const principal = this.#principals.get(request);
+  contextOf({ principal }: Entry): RouteContext {
     if (principal === undefined) return this.#open;
     const known = this.#contexts.get(principal);
     if (known !== undefined) return known;
@@ -87,8 +94,23 @@ export class Gate {
   }
 }
 
-export function isForAnybody({ method, routeOptions }: FastifyRequest): boolean {
+function isForAnybody({ method, routeOptions }: FastifyRequest): boolean {
   return method === 'OPTIONS' || routeOptions.config.isForAnybody === true;
+}
+
+/** Counts the request and returns its refusal, if any. */
+export function rateRefusal(limits: RateLimits, request: FastifyRequest, entry: Entry): DatabaseError | undefined {
+  if (isFree(request) || limits.isCounted(request.headers[COUNTED]?.toString())) return undefined;
+  const address = request.raw.socket.remoteAddress;
+  const { refusal, headers } = limits.count({ principal: entry.principal, address }, 'http');
+  entry.rateHeaders = headers;
+  return refusal;
+}
+
+function isFree(request: FastifyRequest): boolean {
+  if (!isForAnybody(request)) return false;
+  const { isCounted } = request.routeOptions.config;
+  return isCounted === undefined || !isCounted(request.params);
 }
 
 /** An error that is not a refusal is internal, and refuses the request, too. */

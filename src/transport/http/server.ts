@@ -19,21 +19,20 @@ import { type AllowedOrigins, corsHeaders } from './cors.ts';
 import { shownToForm, takeForm } from './form-answer.ts';
 import { formOf } from './form-request.ts';
 import { notFound, toDatabaseError } from './framework-errors.ts';
-import { Gate } from './gate.ts';
+import { type Entry, Gate, rateRefusal } from './gate.ts';
 import { answerHalfClosed } from './half-closed.ts';
 import { BODY_BYTES_MAX, CONNECTIONS_MAX, HEADER_BYTES_MAX, PIPELINED_MAX } from './limits.ts';
 import { lingerAfterAnswer } from './lingering.ts';
 import { createHttpServer, PORT } from './listening.ts';
 import { HttpMemory } from './memory.ts';
 import { refusalOfForm, refusalOfStranger } from './other-origins.ts';
-import { RateLimiting } from './rate-limiting.ts';
 import { HttpRelaying } from './relaying.ts';
 import { emptyReply, type HttpReply, varying } from './reply.ts';
 import { HttpRequest, type RequestLimits, type RoutedRequest } from './request.ts';
 import { headFault, isAboutServer, originForm } from './request-head.ts';
 import { RequestLines } from './request-line.ts';
 import { RequestMetrics, UNMATCHED_ROUTE } from './request-metrics.ts';
-import { RequestTraces } from './request-traces.ts';
+import { beginSpan, endSpan } from './request-traces.ts';
 import type { Route, RouteContext } from './route.ts';
 import { refuseHeaders, refuseParameters } from './route-parameters.ts';
 import { methodsByPath, ROUTES, SERVER_METHODS } from './routes.ts';
@@ -101,8 +100,7 @@ class HttpFront {
   readonly #relaying: HttpRelaying | undefined;
   readonly #gate: Gate | undefined;
   readonly #origins: Origins;
-  readonly #limiting: RateLimiting | undefined;
-  readonly #traces: RequestTraces | undefined;
+  readonly #entries = new WeakMap<FastifyRequest, Entry>();
   readonly #fastify: FastifyInstance;
   readonly #connections: HttpConnections;
   /** Requests whose client waits for 100 Continue. */
@@ -128,7 +126,6 @@ class HttpFront {
     this.#relaying = options.relay && new HttpRelaying(options.relay);
     this.#gate = options.access && new Gate(options.access, this.#context, options.allowedOrigins);
     this.#origins = new Origins({ host: options.host, allowed: options.allowedOrigins });
-    this.#limiting = options.rateLimits && new RateLimiting(options.rateLimits);
     this.#limits = {
       memory: this.#memory,
       work: new WorkQueue(),
@@ -137,7 +134,6 @@ class HttpFront {
         inputs: options.access ? options.access.authenticator.inputs : [],
       },
     };
-    this.#traces = options.tracer && new RequestTraces(options.tracer);
     this.#bodies = new BodyIntake(this.#memory, options.budgets.time);
     this.#fastify = this.#createFastify();
     this.#fastify.removeAllContentTypeParsers();
@@ -195,18 +191,18 @@ class HttpFront {
 
   /** Judges a request by its head. `done` reads the body, which is not called for a request that is answered. */
   async #enter(request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): Promise<void> {
-    this.#track(request, reply);
+    const entry = this.#track(request, reply);
     const fault = headFault(request);
     if (fault === undefined && isAboutServer(request)) {
       this.#send(request, reply, emptyReply({ allow: SERVER_METHODS }));
       return;
     }
-    const stranger = fault ?? (await this.#stranger(request));
+    const stranger = fault ?? (await this.#stranger(request, entry));
     if (reply.raw.destroyed) {
       reply.hijack();
       return;
     }
-    const refusal = this.#limiting?.refusal(request, this.#gate?.principalOf(request)) ?? stranger;
+    const refusal = this.#overRate(request, entry) ?? stranger;
     if (refusal !== undefined) {
       if (fault !== undefined || !request.raw.complete) reply.raw.shouldKeepAlive = false;
       if (refusal.code === 'internal') void this.#fail(refusal, request, reply);
@@ -216,10 +212,13 @@ class HttpFront {
   }
 
   /** Refuses a client without a valid credential, and pages of other servers. */
-  async #stranger(request: FastifyRequest): Promise<DatabaseError | undefined> {
-    const refusal = await (this.#gate?.refusal(request, this.#traces?.spanOf(request)) ??
-      refusalOfStranger(request, this.#origins));
+  async #stranger(request: FastifyRequest, entry: Entry): Promise<DatabaseError | undefined> {
+    const refusal = await (this.#gate?.refusal(request, entry) ?? refusalOfStranger(request, this.#origins));
     return refusal ?? (formOf(request) && refusalOfForm(request, this.#options.allowedOrigins));
+  }
+
+  #overRate(request: FastifyRequest, entry: Entry): DatabaseError | undefined {
+    return this.#options.rateLimits && rateRefusal(this.#options.rateLimits, request, entry);
   }
 
   /** Sends 100 Continue to a client that waits for it, once there is room (RFC 9110, section 10.1.1). */
@@ -255,8 +254,7 @@ class HttpFront {
         answerClientError(error, socket, { allowedOrigins, lines: this.#lines, onMalformed: this.#countMalformed });
       },
       frameworkErrors: (error, request, reply) => {
-        this.#track(request, reply);
-        void this.#fail(this.#limiting?.refusal(request) ?? error, request, reply);
+        void this.#fail(this.#overRate(request, this.#track(request, reply)) ?? error, request, reply);
       },
     });
   }
@@ -277,7 +275,8 @@ class HttpFront {
         // The router accepts an empty segment as a parameter, but a path that ends in a slash is another path.
         if (Object.values(request.params).includes('')) return this.#send(request, reply, notFound(request));
         this.#memory.received(reply);
-        const routed = new HttpRequest(request, reply, this.#limits, this.#traces?.spanOf(request));
+        const entry = this.#entryOf(request);
+        const routed = new HttpRequest(request, reply, this.#limits, entry.span);
         const filledIn = isRead(route) && route.isForAnybody !== true ? withoutEmptyFields(routed) : undefined;
         if (filledIn !== undefined) return this.#send(request, reply, filledIn);
         refuseParameters(route, routed.query());
@@ -286,7 +285,7 @@ class HttpFront {
         if (unsent !== undefined) return this.#send(request, reply, unsent);
         let answer: HttpReply;
         try {
-          answer = await this.#answer(route, routed, this.#gate?.contextOf(request) ?? this.#context);
+          answer = await this.#answer(route, routed, this.#gate?.contextOf(entry) ?? this.#context);
         } catch (failure) {
           const elsewhere = this.#elsewhere(failure, route, { request, reply, routed });
           if (elsewhere === undefined) throw failure;
@@ -311,14 +310,14 @@ class HttpFront {
     return this.#relaying?.elsewhere(failure, {
       request,
       reply,
-      span: this.#traces?.spanOf(request),
+      span: this.#entryOf(request).span,
       signal: () => routed.signal(),
       isRead: isRead(route),
       isRepeatable: () => route.isRepeatable?.(routed) ?? false,
       begin: () => {
         this.#memory.passing(reply);
         const origins = corsHeaders(this.#options.allowedOrigins, request.headers.origin);
-        return { ...origins, ...this.#limiting?.headersOf(request), ...this.#ending() };
+        return { ...origins, ...this.#entryOf(request).rateHeaders, ...this.#ending() };
       },
     });
   }
@@ -343,7 +342,7 @@ class HttpFront {
     if (!request.raw.complete) lingerAfterAnswer(request.raw.socket);
     reply.code(answer.status);
     const origins = corsHeaders(this.#options.allowedOrigins, request.headers.origin);
-    const limits = this.#limiting?.headersOf(request);
+    const limits = this.#entryOf(request).rateHeaders;
     const vary = varying(origins, answer.headers, this.#compression?.varies(answer) ?? NO_HEADERS);
     const gate = this.#gate;
     const ours = { ...origins, ...limits, ...gate?.headersOf(request, answer), ...answer.headers, ...vary };
@@ -388,22 +387,32 @@ class HttpFront {
 
   #fieldsOf(request: FastifyRequest, error: Error): LogFields {
     const { label = UNMATCHED_ROUTE } = request.routeOptions.config;
-    return { method: request.method, route: label, error, ...traceFields(this.#traces?.spanOf(request)) };
+    return { method: request.method, route: label, error, ...traceFields(this.#entryOf(request).span) };
   }
 
   /** Measures and traces the request. */
-  #track(request: FastifyRequest, reply: FastifyReply): void {
+  #track(request: FastifyRequest, reply: FastifyReply): Entry {
     const startedMs = performance.now();
     const response = reply.raw;
     this.#metrics.begin();
-    this.#traces?.begin(request);
+    const { tracer } = this.#options;
+    const span = tracer && beginSpan(tracer, request);
+    const entry: Entry = { span };
+    this.#entries.set(request, entry);
     response.once('close', () => {
       const { label = UNMATCHED_ROUTE } = request.routeOptions.config;
       const status = response.writableFinished ? response.statusCode : undefined;
       const durationMs = performance.now() - startedMs;
       this.#metrics.end({ method: request.method, route: label, status, durationMs });
-      this.#traces?.end(request, { status, revision: reply.getHeader('x-revision')?.toString() });
+      if (span !== undefined) endSpan(span, { status, revision: reply.getHeader('x-revision')?.toString() });
     });
+    return entry;
+  }
+
+  #entryOf(request: FastifyRequest): Entry {
+    const entry = this.#entries.get(request);
+    assert(entry !== undefined, 'A request is tracked before it is answered', request.url);
+    return entry;
   }
 }
 
