@@ -6,10 +6,9 @@
  */
 import { failure, ok, quote, type Result } from '#base';
 import { isKeyId } from '#model';
-import { table } from './command-output.ts';
-import { readOptions, refuseUsage } from './option-faults.ts';
+import { EXIT_REFUSED, runCommandLine, table } from './command-output.ts';
+import { readOptions } from './option-faults.ts';
 
-const EXIT_REFUSED = 1;
 const DEFAULT_URL = 'http://127.0.0.1:3000';
 /** Per kind of credential: the path of the API, and the member of a list answer. */
 const KINDS = {
@@ -73,23 +72,19 @@ interface Asked {
 }
 
 /** Runs the command. @returns the exit code */
-export async function authCommand(args: readonly string[], ports: AuthPorts): Promise<number> {
-  const { out, err } = ports;
-  if (args.includes('--help') || args[0] === 'help') {
-    out(AUTH_HELP);
-    return 0;
-  }
-  const asked = readArguments(args);
-  if (asked.kind === 'failure') return refuseUsage('auth', asked.reason, err);
-  try {
-    return await carryOut(asked.value, ports);
-  } catch (cause) {
-    // The error of fetch only says that it failed; its cause has the reason.
-    const failed = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause;
-    const message = failed instanceof Error ? failed.message : String(failed);
-    err(`cairn auth: no answer from ${asked.value.url} (${message})\n`);
-    return EXIT_REFUSED;
-  }
+export function authCommand(args: readonly string[], ports: AuthPorts): Promise<number> {
+  const run = async (asked: Asked): Promise<number> => {
+    try {
+      return await carryOut(asked, ports);
+    } catch (cause) {
+      // The error of fetch only says that it failed; its cause has the reason.
+      const failed = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause;
+      const message = failed instanceof Error ? failed.message : String(failed);
+      ports.err(`cairn auth: no answer from ${asked.url} (${message})\n`);
+      return EXIT_REFUSED;
+    }
+  };
+  return runCommandLine({ name: 'auth', help: AUTH_HELP, read: readArguments, run }, args, ports);
 }
 
 async function carryOut({ kind, order, url, keyFile, caFile, isJson }: Asked, ports: AuthPorts): Promise<number> {

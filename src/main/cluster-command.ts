@@ -7,15 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Address, formatAddress, type NodeId, parseAddress } from '#base';
 import type { AdminReply, AdminRequest, AskAdmin, ClusterDescription } from '#cluster';
 import { type Asked, type ClientFiles, DRAIN_SECONDS_DEFAULT, readArguments } from './cluster-arguments.ts';
-import {
-  ANSWER_MS,
-  checkDrain,
-  type DrainPorts,
-  drainAndStay,
-  EXIT_NO_QUORUM,
-  EXIT_REFUSED,
-  undrain,
-} from './cluster-drain.ts';
+import { ANSWER_MS, checkDrain, type DrainPorts, drainAndStay, EXIT_NO_QUORUM, undrain } from './cluster-drain.ts';
 import {
   jsonOf,
   renderCluster,
@@ -24,8 +16,7 @@ import {
   renderFinalized,
   renderRecovered,
 } from './cluster-report.ts';
-import { isRefusal } from './command-output.ts';
-import { refuseUsage } from './option-faults.ts';
+import { EXIT_REFUSED, runCommandLine } from './command-output.ts';
 import type { PeerTlsFiles } from './peer-tls.ts';
 import { type Environment, PEER_TLS_HELP } from './peer-tls-options.ts';
 
@@ -86,26 +77,15 @@ export interface ClusterPorts extends DrainPorts {
 }
 
 /** Runs the command. @returns the exit code */
-export async function clusterCommand(args: readonly string[], ports: ClusterPorts): Promise<number> {
-  const { out, err } = ports;
-  if (args.includes('--help') || args[0] === 'help') {
-    out(CLUSTER_HELP);
-    return 0;
-  }
-  const asked = readArguments(args, ports.environment);
-  if (asked.kind === 'failure') return refuseUsage('cluster', asked.reason, err);
-  const { client, tls } = asked.value;
-  try {
-    if (client !== undefined) {
-      return await carryOut(asked.value, { ...ports, ask: ports.askAsClient(client), placeOf: grpcOf });
-    }
+export function clusterCommand(args: readonly string[], ports: ClusterPorts): Promise<number> {
+  const read = (given: readonly string[]): ReturnType<typeof readArguments> => readArguments(given, ports.environment);
+  const run = (asked: Asked): Promise<number> => {
+    const { client, tls } = asked;
+    if (client !== undefined) return carryOut(asked, { ...ports, ask: ports.askAsClient(client), placeOf: grpcOf });
     const ask = tls === undefined ? ports.ask : ports.askSecurely(tls);
-    return await carryOut(asked.value, { ...ports, ask, placeOf: peerOf });
-  } catch (error) {
-    if (!isRefusal(error)) throw error;
-    err(`cairn cluster: ${error.message}\n`);
-    return EXIT_REFUSED;
-  }
+    return carryOut(asked, { ...ports, ask, placeOf: peerOf });
+  };
+  return runCommandLine({ name: 'cluster', help: CLUSTER_HELP, read, run }, args, ports);
 }
 
 interface Asking extends ClusterPorts {

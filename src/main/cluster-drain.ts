@@ -22,10 +22,9 @@ import type {
   UndrainOrder,
 } from '#cluster';
 import { renderMovable } from './cluster-report.ts';
+import { EXIT_REFUSED } from './command-output.ts';
 
-/** The exit codes of `cairn cluster …` (docs/operations/cluster.md). */
-export const EXIT_REFUSED = 1;
-/** Exit code of a drain when the catalog or a database would have no quorum without the node. */
+/** Exit code (docs/operations/cluster.md) of a drain that would leave the catalog or a database without a quorum. */
 export const EXIT_NO_QUORUM = 3;
 /** Exit code of a drain that has timed out with leaderships left. */
 const EXIT_LEFT = 4;

@@ -1,6 +1,44 @@
-/** Output of commands: tables, and failures that are reported in one line because they are no bugs. */
-import { DatabaseError } from '#base';
+/** Runs commands, and their output: tables, and failures that are reported in one line because they are no bugs. */
+import { DatabaseError, type Result } from '#base';
 import { StorageFailure } from '#storage';
+import { refuseUsage } from './option-faults.ts';
+
+/** Exit code of a command that was refused, or got no answer; the reason is on stderr. */
+export const EXIT_REFUSED = 1;
+
+interface Command<Asked> {
+  readonly name: string;
+  readonly help: string;
+  /** Returns one sentence per fault of the command line. */
+  readonly read: (args: readonly string[]) => Result<Asked, readonly string[]>;
+  readonly run: (asked: Asked) => Promise<number>;
+}
+
+interface CommandPorts {
+  readonly out: (text: string) => void;
+  readonly err: (text: string) => void;
+}
+
+/** Runs a command, or prints its help. @returns the exit code */
+export async function runCommandLine<Asked>(
+  { name, help, read, run }: Command<Asked>,
+  args: readonly string[],
+  { out, err }: CommandPorts,
+): Promise<number> {
+  if (args.includes('--help') || args[0] === 'help') {
+    out(help);
+    return 0;
+  }
+  const asked = read(args);
+  if (asked.kind === 'failure') return refuseUsage(name, asked.reason, err);
+  try {
+    return await run(asked.value);
+  } catch (error) {
+    if (!isRefusal(error)) throw error;
+    err(`cairn ${name}: ${error.message}\n`);
+    return EXIT_REFUSED;
+  }
+}
 
 /** Formats a text table: columns as wide as their cells, with two spaces between. */
 export function table(rows: readonly (readonly string[])[]): readonly string[] {

@@ -6,7 +6,7 @@ import { failure, nearestName, ok, quote, type Result } from '#base';
 const { parseArgs } = process.getBuiltinModule('node:util');
 
 /** Exit code of a command whose command line is malformed. */
-export const EXIT_USAGE = 2;
+const EXIT_USAGE = 2;
 
 export type Options = Readonly<Record<string, { readonly type: 'string' | 'boolean' }>>;
 

@@ -17,13 +17,12 @@ import {
   surveyOf,
   wallClock,
 } from '#cluster';
-import { isRefusal } from './command-output.ts';
-import { readOptions, refuseUsage } from './option-faults.ts';
+import { EXIT_REFUSED, runCommandLine } from './command-output.ts';
+import { readOptions } from './option-faults.ts';
 import type { PeerTlsFiles } from './peer-tls.ts';
 import { type Environment, PEER_TLS_HELP, PEER_TLS_OPTIONS, readPeerTlsOptions } from './peer-tls-options.ts';
 import { renderRefounded, renderSurvey } from './recover-report.ts';
 
-const EXIT_REFUSED = 1;
 /** A node that does not answer within this time counts as gone. */
 const ANSWER_MS = 1_500;
 const VARIABLE = 'CAIRN_DATA_DIR';
@@ -69,22 +68,13 @@ interface Asked {
 }
 
 /** Runs the command. @returns the exit code */
-export async function recoverCommand(args: readonly string[], ports: RecoverPorts): Promise<number> {
-  const { out, err, environment } = ports;
-  if (args.includes('--help')) {
-    out(RECOVER_HELP);
-    return 0;
-  }
-  const asked = readArguments(args, environment);
-  if (asked.kind === 'failure') return refuseUsage('recover', asked.reason, err);
-  try {
-    await using node = await openStoppedNode(asked.value.directory);
-    return await carryOut(node, asked.value, ports);
-  } catch (error) {
-    if (!isRefusal(error)) throw error;
-    err(`cairn recover: ${error.message}\n`);
-    return EXIT_REFUSED;
-  }
+export function recoverCommand(args: readonly string[], ports: RecoverPorts): Promise<number> {
+  const read = (given: readonly string[]): ReturnType<typeof readArguments> => readArguments(given, ports.environment);
+  const run = async (asked: Asked): Promise<number> => {
+    await using node = await openStoppedNode(asked.directory);
+    return await carryOut(node, asked, ports);
+  };
+  return runCommandLine({ name: 'recover', help: RECOVER_HELP, read, run }, args, ports);
 }
 
 async function carryOut(

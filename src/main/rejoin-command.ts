@@ -3,11 +3,11 @@
  *
  * Exit code 0: done. 1: refused; the reason is on stderr. 2: the command line is malformed.
  */
-import { isRefusal } from './command-output.ts';
-import { EXIT_USAGE, readOptions } from './option-faults.ts';
+import { failure, ok, type Result } from '#base';
+import { runCommandLine } from './command-output.ts';
+import { readOptions } from './option-faults.ts';
 import { setAside } from './removed-node.ts';
 
-const EXIT_REFUSED = 1;
 const VARIABLE = 'CAIRN_DATA_DIR';
 
 const REJOIN_HELP = `Usage: cairn rejoin --data-dir DIRECTORY
@@ -27,24 +27,17 @@ interface RejoinPorts {
 }
 
 /** Runs the command. @returns the exit code */
-export async function rejoinCommand(args: readonly string[], { out, err, environment }: RejoinPorts): Promise<number> {
-  if (args.includes('--help')) {
-    out(REJOIN_HELP);
+export function rejoinCommand(args: readonly string[], ports: RejoinPorts): Promise<number> {
+  const read = (given: readonly string[]): Result<string, readonly string[]> => {
+    const options = readOptions(given, { 'data-dir': { type: 'string' } });
+    if (options.kind === 'failure') return options;
+    const directory = options.value.values['data-dir'] ?? ports.environment[VARIABLE] ?? '';
+    if (directory !== '') return ok(directory);
+    return failure(['--data-dir is missing; name the data directory of the removed node']);
+  };
+  const run = async (directory: string): Promise<number> => {
+    ports.out(`The old data is in ${await setAside(directory)}. Restart the node: it joins as a new one.\n`);
     return 0;
-  }
-  const given = readOptions(args, { 'data-dir': { type: 'string' } });
-  const directory = given.kind === 'failure' ? '' : (given.value.values['data-dir'] ?? environment[VARIABLE] ?? '');
-  if (directory === '') {
-    const missing = '--data-dir is missing; name the data directory of the removed node';
-    for (const fault of given.kind === 'failure' ? given.reason : [missing]) err(`cairn rejoin: ${fault}\n`);
-    return EXIT_USAGE;
-  }
-  try {
-    out(`The old data is in ${await setAside(directory)}. Restart the node: it joins as a new one.\n`);
-    return 0;
-  } catch (error) {
-    if (!isRefusal(error)) throw error;
-    err(`cairn rejoin: ${error.message}\n`);
-    return EXIT_REFUSED;
-  }
+  };
+  return runCommandLine({ name: 'rejoin', help: REJOIN_HELP, read, run }, args, ports);
 }
