@@ -4,10 +4,10 @@
  * Only the new secret is written to stdout, so that it can be piped; its description goes to stderr. Exit code 0: done.
  * 1: refused, or no answer; the reason is on stderr. 2: the command line is malformed.
  */
-import { failure, ok, quote, type Result } from '#base';
+import { DatabaseError, failure, ok, quote, type Result } from '#base';
 import { isKeyId } from '#model';
-import { EXIT_REFUSED, runCommandLine, table } from './command-output.ts';
-import { readOptions } from './option-faults.ts';
+import { runCommandLine, table } from './command-output.ts';
+import { misplacedOptions, readOptions } from './option-faults.ts';
 
 const DEFAULT_URL = 'http://127.0.0.1:3000';
 /** Per kind of credential: the path of the API, and the member of a list answer. */
@@ -73,50 +73,48 @@ interface Asked {
 
 /** Runs the command. @returns the exit code */
 export function authCommand(args: readonly string[], ports: AuthPorts): Promise<number> {
-  const run = async (asked: Asked): Promise<number> => {
-    try {
-      return await carryOut(asked, ports);
-    } catch (cause) {
-      // The error of fetch only says that it failed; its cause has the reason.
-      const failed = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause;
-      const message = failed instanceof Error ? failed.message : String(failed);
-      ports.err(`cairn auth: no answer from ${asked.url} (${message})\n`);
-      return EXIT_REFUSED;
-    }
-  };
+  const run = (asked: Asked): Promise<number> => carryOut(asked, ports);
   return runCommandLine({ name: 'auth', help: AUTH_HELP, read: readArguments, run }, args, ports);
 }
 
+/** @throws DatabaseError: the command is refused */
 async function carryOut({ kind, order, url, keyFile, caFile, isJson }: Asked, ports: AuthPorts): Promise<number> {
-  const { out, err } = ports;
-  let secret: string;
-  try {
-    secret = ports.read(keyFile).trim();
-  } catch (cause) {
-    err(`cairn auth: the key cannot be read: ${cause instanceof Error ? cause.message : String(cause)}\n`);
-    return EXIT_REFUSED;
-  }
-  try {
-    if (caFile !== undefined) ports.trust(ports.read(caFile), caFile);
-  } catch (cause) {
-    err(`cairn auth: --tls-ca-file cannot be used: ${cause instanceof Error ? cause.message : String(cause)}\n`);
-    return EXIT_REFUSED;
+  const secret = orRefused('the key cannot be read', () => ports.read(keyFile).trim());
+  if (caFile !== undefined) {
+    orRefused('--tls-ca-file cannot be used', () => ports.trust(ports.read(caFile), caFile));
   }
   const { method, path, body } = requestOf(kind, order, ports.nowMs());
-  const reply = await ports.fetch(new URL(path, url), {
+  const init = {
     method,
     redirect: 'error',
     headers: { accept: 'application/json', 'content-type': 'application/json', 'x-api-key': secret },
     ...(body !== undefined && { body: JSON.stringify(body) }),
+  } as const;
+  const asked = ports.fetch(new URL(path, url), init).then(async (reply) => ({ reply, text: await reply.text() }));
+  const { reply, text } = await asked.catch((cause: unknown) => {
+    // The error of fetch only says that it failed; its cause has the reason.
+    const failed = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause;
+    throw new DatabaseError('unavailable', `no answer from ${url} (${messageOf(failed)})`);
   });
-  const text = await reply.text();
   if (!reply.ok) {
-    err(`cairn auth: ${reasonOf(text) ?? `${url} answered ${reply.status}; it may not be a Cairn node`}\n`);
-    return EXIT_REFUSED;
+    const reason = reasonOf(text) ?? `${url} answered ${reply.status}; it may not be a Cairn node`;
+    throw new DatabaseError('unavailable', reason);
   }
-  if (isJson) out(text === '' ? '{}\n' : `${text}\n`);
+  if (isJson) ports.out(text === '' ? '{}\n' : `${text}\n`);
   else show({ kind, order }, text, ports);
   return 0;
+}
+
+function orRefused<Value>(what: string, work: () => Value): Value {
+  try {
+    return work();
+  } catch (cause) {
+    throw new DatabaseError('invalid_argument', `${what}: ${messageOf(cause)}`);
+  }
+}
+
+function messageOf(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause);
 }
 
 interface Request {
@@ -216,12 +214,12 @@ function reasonOf(text: string): string | undefined {
 }
 
 const OPTIONS = {
-  'expires-in': { type: 'string' },
+  'expires-in': { type: 'string', of: 'create' },
   json: { type: 'boolean' },
   'key-file': { type: 'string' },
-  name: { type: 'string' },
-  overlap: { type: 'string' },
-  roles: { type: 'string' },
+  name: { type: 'string', of: 'create' },
+  overlap: { type: 'string', of: 'rotate' },
+  roles: { type: 'string', of: 'create' },
   'tls-ca-file': { type: 'string' },
   url: { type: 'string' },
 } as const;
@@ -256,14 +254,7 @@ interface Reading {
 function readOrder(words: readonly string[], { kind, values, faults }: Reading): Order | undefined {
   const [command, id, ...more] = words;
   if (more.length > 0) faults.push(`unexpected argument ${quote(more.join(' '))}`);
-  for (const [option, of] of [
-    ['name', 'create'],
-    ['roles', 'create'],
-    ['expires-in', 'create'],
-    ['overlap', 'rotate'],
-  ] as const) {
-    if (values[option] !== undefined && command !== of) faults.push(`--${option} is only for ${of}`);
-  }
+  faults.push(...misplacedOptions(values, OPTIONS, command));
   if (command === 'create' || command === 'list') {
     if (id !== undefined) faults.push(`${command} takes no ${kind}; unexpected argument ${quote(id)}`);
     return command === 'list' ? { kind: 'list' } : readCreation(values, faults);

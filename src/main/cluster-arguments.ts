@@ -5,7 +5,7 @@
 import { failure, isNodeId, type NodeId, ok, parseAddress, type Result } from '#base';
 import type { AdminRequest, DialledAddress } from '#cluster';
 import { leadingZeroRule, parseRevisionText } from '#model';
-import { readOptions } from './option-faults.ts';
+import { misplacedOptions, readOptions } from './option-faults.ts';
 import type { PeerTlsFiles } from './peer-tls.ts';
 import { type Environment, PEER_TLS_OPTIONS, readPeerTlsOptions } from './peer-tls-options.ts';
 import { variableName } from './setting.ts';
@@ -48,17 +48,17 @@ type OrderOptions = { readonly [Name in 'by' | 'from' | 'accept-revision']?: str
 };
 
 const OPTIONS = {
-  'accept-revision': { type: 'string' },
+  'accept-revision': { type: 'string', of: 'recover' },
   address: { type: 'string' },
   at: { type: 'string' },
-  by: { type: 'string' },
-  'dry-run': { type: 'boolean' },
-  from: { type: 'string' },
+  by: { type: 'string', of: 'replace' },
+  'dry-run': { type: 'boolean', of: 'drain' },
+  from: { type: 'string', of: 'recover' },
   json: { type: 'boolean' },
   'key-file': { type: 'string' },
-  linger: { type: 'string' },
-  stay: { type: 'boolean' },
-  timeout: { type: 'string' },
+  linger: { type: 'string', of: 'drain' },
+  stay: { type: 'boolean', of: 'drain' },
+  timeout: { type: 'string', of: 'drain' },
   'tls-ca-file': { type: 'string' },
   'tls-cert-file': { type: 'string' },
   'tls-key-file': { type: 'string' },
@@ -66,24 +66,11 @@ const OPTIONS = {
   ...PEER_TLS_OPTIONS,
 } as const;
 
-/** Options that belong to one command. */
-const COMMANDS_OF: Readonly<Record<string, string>> = {
-  'accept-revision': 'recover',
-  by: 'replace',
-  'dry-run': 'drain',
-  from: 'recover',
-  linger: 'drain',
-  stay: 'drain',
-  timeout: 'drain',
-};
-
 export function readArguments(args: readonly string[], environment: Environment): Result<Asked, readonly string[]> {
   const given = readOptions(args, OPTIONS);
   if (given.kind === 'failure') return given;
   const { values, positionals } = given.value;
-  const faults = Object.keys(values)
-    .filter((name) => (COMMANDS_OF[name] ?? positionals[0]) !== positionals[0])
-    .map((name) => `--${name} is only for ${COMMANDS_OF[name]}`);
+  const faults = [...misplacedOptions(values, OPTIONS, positionals[0])];
   const order = readOrder(positionals, values, faults);
   const { at, json: isJson = false, wait: waits = false } = values;
   const client = readClient(values, faults);

@@ -8,7 +8,8 @@ const { parseArgs } = process.getBuiltinModule('node:util');
 /** Exit code of a command whose command line is malformed. */
 const EXIT_USAGE = 2;
 
-export type Options = Readonly<Record<string, { readonly type: 'string' | 'boolean' }>>;
+/** `of`: the only command that takes the option. */
+export type Options = Readonly<Record<string, { readonly type: 'string' | 'boolean'; readonly of?: string }>>;
 
 type Given<O extends Options> = ReturnType<
   typeof Parse<{ readonly args: string[]; readonly options: O; readonly allowPositionals: true }>
@@ -21,6 +22,14 @@ export function readOptions<const O extends Options>(
 ): Result<Given<O>, readonly string[]> {
   const faults = optionFaults(args, options);
   return faults.length > 0 ? failure(faults) : ok(parseArgs({ args: [...args], options, allowPositionals: true }));
+}
+
+/** Returns a sentence for each given option of another command. */
+export function misplacedOptions(given: object, options: Options, command: string | undefined): readonly string[] {
+  return Object.keys(given).flatMap((name) => {
+    const { of = command } = options[name] ?? {};
+    return of === command ? [] : [`--${name} is only for ${of}`];
+  });
 }
 
 const EDITS_MAX = 3;
