@@ -192,9 +192,10 @@ export class PeerStream implements Opening {
 
   /**
    * Reserves memory for the message of the handler, which is assembled in memory of its own and may be longer than its
-   * compressed bytes. False: there is no room for it.
+   * compressed bytes. False: there is no room for it. A stream of messages bounds its handler by other means.
    */
   deliver(messageBytes: number): boolean {
+    if (this.messages !== undefined) return true;
     this.#dueMs = Number.POSITIVE_INFINITY;
     return this.#count(this.#received + messageBytes);
   }

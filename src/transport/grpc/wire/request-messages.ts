@@ -8,7 +8,7 @@ import { assert } from '#base';
 import type { Call } from './call.ts';
 import { FRAME_HEADER_BYTES } from './framing.ts';
 import type { MessageListener } from './peer-stream.ts';
-import type { Unpacker } from './unpacking.ts';
+import type { Unpacked, Unpacker } from './unpacking.ts';
 
 /** Overhead of a message besides its frame, so that empty ones are bounded, too. */
 const AROUND_MESSAGE_BYTES = 64;
@@ -55,7 +55,7 @@ export class RequestMessages implements MessageListener, AsyncIterable<Uint8Arra
       const next = this.#waiting.shift();
       if (next !== undefined) {
         const message = next.isPacked ? await this.#unpacked(next.message) : next.message;
-        if (message === undefined) return;
+        if (typeof message === 'string') return;
         call.received();
         yield message;
       } else if (this.#hasEnded) return;
@@ -67,22 +67,10 @@ export class RequestMessages implements MessageListener, AsyncIterable<Uint8Arra
     }
   }
 
-  /** Undefined: it is malformed, or the stream has closed. */
-  async #unpacked(message: Uint8Array): Promise<Uint8Array | undefined> {
-    const { call, unpacker } = this.#options;
-    const { peer } = call;
-    const { headers, connection } = peer;
-    assert(headers.packing !== undefined, 'A message is compressed by what its stream says');
-    const unpacked = await unpacker.unpack(message, headers.packing, {
-      connection,
-      get isGone() {
-        return peer.isGone;
-      },
-      messageBytesMax: peer.messageBytesMax,
-      deliver: () => true,
-      keep: (room) => peer.keep(room),
-    });
-    if (unpacked.kind === 'fault') peer.refuse(unpacked.fault);
-    return unpacked.kind === 'message' ? unpacked.message : undefined;
+  #unpacked(message: Uint8Array): Promise<Unpacked> {
+    const { unpacker, call } = this.#options;
+    const { packing } = call.peer.headers;
+    assert(packing !== undefined, 'A message is compressed by what its stream says');
+    return unpacker.unpack(message, packing, call.peer);
   }
 }

@@ -177,10 +177,9 @@ export class WireServer {
   /** Continues with whether there is room for the unpacked message, unless it is refused or its client has gone. */
   async #unpack(peer: PeerStream, packing: Packing, goOn: (hasRoom: boolean) => void): Promise<void> {
     const unpacked = await this.#unpacker.unpack(peer.request, packing, peer);
-    if (unpacked.kind === 'fault') peer.refuse(unpacked.fault);
-    if (peer.isGone || unpacked.kind === 'gone' || unpacked.kind === 'fault') return;
-    if (unpacked.kind === 'message') peer.request = unpacked.message;
-    goOn(unpacked.kind === 'message');
+    if (peer.isGone || unpacked === 'gone') return;
+    if (unpacked !== 'no-room') peer.request = unpacked;
+    goOn(unpacked !== 'no-room');
   }
 
   /**

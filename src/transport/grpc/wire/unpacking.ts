@@ -1,5 +1,5 @@
 /**
- * Decompresses messages, and reports malformed ones.
+ * Decompresses messages, and refuses malformed ones.
  *
  * A few kilobytes may decompress to the longest message. So a few are decompressed at a time, round-robin by
  * connection, each after reserving room for the longest message (TM1); the others wait compressed, and those whose
@@ -8,29 +8,15 @@
 import { gunzip, inflate } from 'node:zlib';
 import { MemoryBudget } from '../../memory-budget.ts';
 import type { FrameFault, Packing } from './frame-reader.ts';
-import type { Room } from './peer-stream.ts';
+import type { PeerStream } from './peer-stream.ts';
 
 const NOTHING = (): undefined => undefined;
 
-export type Unpacked =
-  | { readonly kind: 'message'; readonly message: Uint8Array }
-  | { readonly kind: 'fault'; readonly fault: FrameFault }
-  /** There was no room for the longest result. */
-  | { readonly kind: 'no-room' }
-  /** Its stream has closed meanwhile. */
-  | { readonly kind: 'gone' };
+/** `no-room`: for the longest message. `gone`: the message was refused, or its stream has closed. */
+export type Unpacked = Uint8Array | 'no-room' | 'gone';
 
 /** The stream of a message. */
-export interface Sender {
-  readonly connection: object;
-  readonly isGone: boolean;
-  /** Maximum length of a decompressed message. */
-  readonly messageBytesMax: number;
-  /** Reserves exactly so many bytes; false: there is no room. */
-  deliver(messageBytes: number): boolean;
-  /** Releases it when the stream has closed, if not before. */
-  keep(room: Room): void;
-}
+export type Sender = Pick<PeerStream, 'connection' | 'isGone' | 'messageBytesMax' | 'deliver' | 'keep' | 'refuse'>;
 
 /** Messages that are unpacked at a time. They share the threads of the pool with the writes of the store. */
 const AT_ONCE = 2;
@@ -46,9 +32,11 @@ export class Unpacker {
     sender.keep({ release: () => gone.abort() });
     const slot = await this.#slots.of(sender.connection).take(1, NOTHING, gone.signal).catch(NOTHING);
     try {
-      if (slot === undefined || sender.isGone) return { kind: 'gone' };
-      if (!sender.deliver(sender.messageBytesMax)) return { kind: 'no-room' };
-      return await unpacked(message, encoding, sender.messageBytesMax);
+      if (slot === undefined || sender.isGone) return 'gone';
+      if (!sender.deliver(sender.messageBytesMax)) return 'no-room';
+      const unpacked = await decompressed(message, encoding, sender.messageBytesMax);
+      if (!(unpacked instanceof Uint8Array)) sender.refuse(unpacked);
+      return unpacked instanceof Uint8Array && !sender.isGone ? unpacked : 'gone';
     } finally {
       // After the caller has counted the actual size.
       setImmediate(() => slot?.release());
@@ -56,12 +44,11 @@ export class Unpacker {
   }
 }
 
-function unpacked(message: Uint8Array, encoding: Packing, bytesMax: number): Promise<Unpacked> {
+function decompressed(message: Uint8Array, encoding: Packing, bytesMax: number): Promise<Uint8Array | FrameFault> {
   const decompress = encoding === 'gzip' ? gunzip : inflate;
   return new Promise((resolve) => {
     decompress(message, { maxOutputLength: bytesMax }, (error, bytes) => {
-      if (error === null) resolve({ kind: 'message', message: bytes });
-      else resolve({ kind: 'fault', fault: faultOf(error, encoding, bytesMax) });
+      resolve(error === null ? bytes : faultOf(error, encoding, bytesMax));
     });
   });
 }

@@ -31,6 +31,7 @@ class World {
         return true;
       },
       keep: (room) => void rooms.push(room),
+      refuse: () => expect.unreachable(),
       end: () => {
         isGone = true;
         for (const room of rooms) room.release();
@@ -40,8 +41,9 @@ class World {
 
   async unpack(sender: Sender): Promise<unknown> {
     const unpacked = await this.unpacker.unpack(PACKED, 'gzip', sender);
-    if (unpacked.kind === 'message' || unpacked.kind === 'fault') this.held -= BYTES_MAX;
-    return unpacked.kind === 'message' ? unpacked.message.length : unpacked.kind;
+    if (typeof unpacked === 'string') return unpacked;
+    this.held -= BYTES_MAX;
+    return unpacked.length;
   }
 }
 
