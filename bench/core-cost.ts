@@ -122,6 +122,7 @@ const machines: Machines = {
   markOf: () => ({ ...new CountingMachine().applied, end: 0 }),
   openDatabase: () => new CountingMachine(),
   verify: async () => true,
+  audit: async () => undefined,
   rebuild: async () => undefined,
   storedLevel: () => 1,
   storedNodes: () => [],

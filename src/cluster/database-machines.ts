@@ -2,6 +2,7 @@
 import { assert, CATALOG_GROUP, type GroupId, LEVEL_FIRST, NO_BYTES, type NodeId } from '#base';
 import {
   type Applied,
+  auditDatabase,
   type CatalogDifference,
   CatalogExport,
   CatalogImport,
@@ -21,6 +22,7 @@ import {
   HistoryImport,
   type HistoryPoint,
   type HistoryVerdict,
+  type MachineOptions,
   type RangeNeed,
   type Recovery,
   RowKeys,
@@ -57,61 +59,67 @@ import type { CheckedPart, StateImport, StatePart } from './state-transfer.ts';
 const GROUP_ROWS = 0x01;
 
 /** The production machines, with the digests of this platform. */
-export const databaseMachines: Machines = {
-  openCatalog: (kv, founders) =>
-    new CatalogAdapter(CatalogMachine.open(sourceOf(kv, CATALOG_GROUP), encodeMembership(founders))),
-  storedLevel: (kv) => readLevel(kv, new RowKeys(CATALOG_GROUP).level()),
-  storedNodes: (kv) => readNodes(kv, new RowKeys(CATALOG_GROUP).nodes()),
-  createDatabase: (kv, binding, founders) => {
-    const database = { ...binding, rootId: rootOf(binding), membership: encodeMembership(founders) };
-    return new DatabaseAdapter(DatabaseMachine.create(sourceOf(kv, binding.group), database));
-  },
-  markOf: (kv, group) => new DatabaseReader(sourceOf(kv, group)).applied(),
-  openDatabase: (kv, group) => {
-    const machine = DatabaseMachine.open(sourceOf(kv, group));
-    return machine === undefined ? undefined : new DatabaseAdapter(machine);
-  },
-  verify: async (kv, group, durable) => {
-    return (await verifyHistory(sourceOf(kv, group), durable)) === undefined;
-  },
-  rebuild: ({ from, to }, group, durable) => rebuildDerived(to, sourceOf(from, group), durable),
-  standingOf: (kv, group) => new DatabaseReader(sourceOf(kv, group)).applied(),
-  copyOrigin: (kv, binding, goesOn) =>
-    copyRows(kv, sourceOf(kv, recoveryOf(binding).group), sourceOf(kv, binding.group), goesOn),
-  recoverInto: (batch, kv, binding, founders) => {
-    const { group, rootId } = recoveryOf(binding);
-    const instance = { databaseId: binding.databaseId, rootId, membership: encodeMembership(founders) };
-    recoverInto(batch, sourceOf(kv, group), sourceOf(kv, binding.group), instance);
-  },
-  exportState: async (kv, group, standing) => {
-    const source = sourceOf(kv, group);
-    const from = group === CATALOG_GROUP ? await CatalogExport.open(source) : HistoryExport.open(source, standing);
-    if (typeof from === 'string') return from;
-    return { members: held(from.group), next: async (bytesMax) => from.next(bytesMax) };
-  },
-  compareHistory: (kv, group, machine, bytes) => {
-    const point = decodePoint(bytes);
-    if (point === undefined) return 'beyond';
-    return machine instanceof CatalogAdapter ? machine.compare(point) : compareHistory(sourceOf(kv, group), point);
-  },
-  importState: (kv, group, machine) => {
-    const source = sourceOf(kv, group);
-    if (group === CATALOG_GROUP) return new CatalogParts(source);
-    assert(machine instanceof DatabaseAdapter, 'A group other than the catalog is a database', group);
-    return new HistoryParts(new HistoryImport(source, machine.state));
-  },
-  faultInForwarded: (group, payload) =>
-    group === CATALOG_GROUP ? faultInForwardedEntry(payload) : faultInDatabaseEntry(payload),
-  isRepeatable: (group, payload) => group !== CATALOG_GROUP && !definesSomething(payload),
-  stamp: (payload, recordedTimeMs) => {
-    if (definesSomething(payload)) stampDefinitionEntry(payload, recordedTimeMs);
-    else stampPayload(payload, recordedTimeMs);
-  },
-  encode: encodeCatalogEntry,
-  // The format of a payload equals its feature level.
-  levelOf: (payload) => payload[0] ?? LEVEL_FIRST,
-  rowsOf: (group) => ({ gte: groupPrefix(group), lt: groupPrefix(group + 1) }),
-};
+export const databaseMachines: Machines = machinesWith({});
+
+/** Machines with other limits, for tests. */
+export function machinesWith(options: Pick<MachineOptions, 'segmentBytes'>): Machines {
+  return {
+    openCatalog: (kv, founders) =>
+      new CatalogAdapter(CatalogMachine.open(sourceOf(kv, CATALOG_GROUP), encodeMembership(founders))),
+    storedLevel: (kv) => readLevel(kv, new RowKeys(CATALOG_GROUP).level()),
+    storedNodes: (kv) => readNodes(kv, new RowKeys(CATALOG_GROUP).nodes()),
+    createDatabase: (kv, binding, founders) => {
+      const database = { ...binding, rootId: rootOf(binding), membership: encodeMembership(founders) };
+      return new DatabaseAdapter(DatabaseMachine.create(sourceOf(kv, binding.group), database, options));
+    },
+    markOf: (kv, group) => new DatabaseReader(sourceOf(kv, group)).applied(),
+    openDatabase: (kv, group) => {
+      const machine = DatabaseMachine.open(sourceOf(kv, group), options);
+      return machine === undefined ? undefined : new DatabaseAdapter(machine);
+    },
+    verify: async (kv, group, durable) => {
+      return (await verifyHistory(sourceOf(kv, group), durable)) === undefined;
+    },
+    audit: (kv, group) => auditDatabase({ kv, group }),
+    rebuild: ({ from, to }, group, durable) => rebuildDerived(to, sourceOf(from, group), durable, options.segmentBytes),
+    standingOf: (kv, group) => new DatabaseReader(sourceOf(kv, group)).applied(),
+    copyOrigin: (kv, binding, goesOn) =>
+      copyRows(kv, sourceOf(kv, recoveryOf(binding).group), sourceOf(kv, binding.group), goesOn),
+    recoverInto: (batch, kv, binding, founders) => {
+      const { group, rootId } = recoveryOf(binding);
+      const instance = { databaseId: binding.databaseId, rootId, membership: encodeMembership(founders) };
+      recoverInto(batch, sourceOf(kv, group), sourceOf(kv, binding.group), instance);
+    },
+    exportState: async (kv, group, standing) => {
+      const source = sourceOf(kv, group);
+      const from = group === CATALOG_GROUP ? await CatalogExport.open(source) : HistoryExport.open(source, standing);
+      if (typeof from === 'string') return from;
+      return { members: held(from.group), next: async (bytesMax) => from.next(bytesMax) };
+    },
+    compareHistory: (kv, group, machine, bytes) => {
+      const point = decodePoint(bytes);
+      if (point === undefined) return 'beyond';
+      return machine instanceof CatalogAdapter ? machine.compare(point) : compareHistory(sourceOf(kv, group), point);
+    },
+    importState: (kv, group, machine) => {
+      const source = sourceOf(kv, group);
+      if (group === CATALOG_GROUP) return new CatalogParts(source);
+      assert(machine instanceof DatabaseAdapter, 'A group other than the catalog is a database', group);
+      return new HistoryParts(new HistoryImport(source, machine.state));
+    },
+    faultInForwarded: (group, payload) =>
+      group === CATALOG_GROUP ? faultInForwardedEntry(payload) : faultInDatabaseEntry(payload),
+    isRepeatable: (group, payload) => group !== CATALOG_GROUP && !definesSomething(payload),
+    stamp: (payload, recordedTimeMs) => {
+      if (definesSomething(payload)) stampDefinitionEntry(payload, recordedTimeMs);
+      else stampPayload(payload, recordedTimeMs);
+    },
+    encode: encodeCatalogEntry,
+    // The format of a payload equals its feature level.
+    levelOf: (payload) => payload[0] ?? LEVEL_FIRST,
+    rowsOf: (group) => ({ gte: groupPrefix(group), lt: groupPrefix(group + 1) }),
+  };
+}
 
 class DatabaseAdapter implements Machine {
   readonly #machine: DatabaseMachine;

@@ -112,6 +112,8 @@ export interface Machines {
   openDatabase(kv: KvReader, group: GroupId): Machine | undefined;
   /** Returns whether the history between the durable mark and the applied row is complete. */
   verify(kv: KvReader, group: GroupId, durable: DurableMark): Promise<boolean>;
+  /** Reads every row of the database; returns the first that is missing or damaged, as text. */
+  audit(kv: KvReader, group: GroupId): Promise<string | undefined>;
   /**
    * Takes the database back to the durable mark: removes later records and derives the rows again. The given store
    * makes each change durable before the next. The history is durable up to `synced`, which is not before the mark.

@@ -10,11 +10,12 @@
  *   D25  Which refusals are kept follows from the log alone, and decides nothing. A transaction that was committed later
  *        keeps its refusal: the look-up finds the commit first.
  */
+import { RECORD } from '#kv';
 import { decodeDefinitionHead } from '#model';
 import { unexpectedRecord } from './corruption.ts';
 import type { RowKeys } from './keys.ts';
 import type { DatabaseReader } from './reader.ts';
-import { type ControlRecord, RECORD } from './record.ts';
+import type { ControlRecord } from './record.ts';
 import { type KeptRefusal, readRefusal, refusedTransaction } from './refusal-record.ts';
 
 /** The keys of the rows of a control record; `definitions` is the number of definitions up to it. */

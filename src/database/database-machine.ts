@@ -15,7 +15,7 @@
  * Synchronous but for `answer` and `warm`; no clock, no randomness, no I/O but reads of the store (D8).
  */
 import { assert, type ConstraintViolation, type LogIndex, type Revision, type Term, toRevision } from '#base';
-import type { KvBatch } from '#kv';
+import { type KvBatch, RECORD } from '#kv';
 import {
   type Conjunction,
   type Constraint,
@@ -42,7 +42,7 @@ import { LiveHead } from './live-head.ts';
 import { TRANSACTION_ID_BYTES } from './pending-transactions.ts';
 import { loadLedger } from './read-definitions.ts';
 import { DatabaseReader, type DatabaseSource } from './reader.ts';
-import { isControl, type LogPlace, RECORD } from './record.ts';
+import { isControl, type LogPlace } from './record.ts';
 import { encodeRefusal, type RefusalCause } from './refusal-record.ts';
 import type { TipRow } from './small-rows.ts';
 import { warmFilter } from './warm-filter.ts';

@@ -9,7 +9,7 @@
  * Everything current or in flight is visible to what is appended next. There is one flush in flight at most.
  */
 import { assert, ByteWriter, type LogIndex, type Revision, type Term, toLogIndex, toRevision } from '#base';
-import type { KvBatch } from '#kv';
+import { type KvBatch, RECORD } from '#kv';
 import type { StoredEventId, TransactionBodyView } from '#model';
 import { type Applied, writeApplied } from './applied.ts';
 import type { GroupMark } from './applied-state.ts';
@@ -30,7 +30,6 @@ import {
   controlHash,
   isControl,
   type LogPlace,
-  RECORD,
   type StoredRecord,
   type StoredTransaction,
 } from './record.ts';
@@ -244,6 +243,9 @@ export class DatabaseWriter {
       position,
       revision: this.#state.revision + 1,
       chainHash: this.#state.chainHash,
+      totalEvents: this.#state.totalEvents,
+      // Before revision 1 it is when the database was created, which its history does not say.
+      recordedTimeMs: this.#state.revision === 0 ? 0 : this.#state.recordedTimeMs,
     });
     return position;
   }

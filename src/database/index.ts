@@ -29,6 +29,7 @@
  *   D19 A recovered instance has the history of its copy, unchanged; its chain begins with the first instance's id.
  */
 export type { Applied } from './applied.ts';
+export { auditDatabase } from './audit.ts';
 export type { CatalogDifference } from './catalog-diff.ts';
 export { type CatalogEntry, encodeCatalogEntry, faultInForwardedEntry } from './catalog-entry.ts';
 export { API_KEYS_MAX, type KeyOutcome, TOKENS_MAX } from './catalog-keys.ts';
@@ -88,5 +89,5 @@ export { rootOf } from './recovered-binding.ts';
 export { copyRows, recoverInto } from './recovered-rows.ts';
 export { type KeptRefusal } from './refusal-record.ts';
 export { type DurablePoint, verifyHistory } from './verify.ts';
-export { verifyStoredRows } from './verify-rows.ts';
+export { verifyNodeRows } from './verify-rows.ts';
 export { walkHeads } from './walks.ts';

@@ -79,6 +79,8 @@ export interface KeyRange {
 const PREFIX_BYTES = 6;
 /** Bytes of a position: revision and index. */
 const POSITION_BYTES = 10;
+/** Bytes of the key of the list without a subject; that of a subject is longer. */
+export const SUBJECT_NONE_BYTES: number = PREFIX_BYTES + 1;
 const SUBJECT_NONE = 0x00;
 const SUBJECT_SOME = 0x01;
 /** Seconds of 0001-01-01 before 1970: added, so that every second of the supported years is 0 or more. */
@@ -253,6 +255,11 @@ export function tableOfKey(key: Uint8Array): number {
 export function headTerm(kind: HeadKind, key: Uint8Array): Uint8Array {
   const from = kind === HEAD_KIND.SUBJECT ? PREFIX_BYTES + 1 : PREFIX_BYTES;
   return key.subarray(from, key.length - 1);
+}
+
+/** The revision in the key of a position. */
+export function revisionOfPosition(key: Uint8Array): number {
+  return new ByteReader(key, PREFIX_BYTES).u64be();
 }
 
 /** The position in the key of a posting chunk: that of its last entry. */

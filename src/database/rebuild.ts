@@ -28,12 +28,13 @@ const FILTER_BYTES_MAX = 64 * 1024 * 1024;
 
 /**
  * The history is durable up to `synced`, which is not before the durable point. Nothing else may read or write the
- * group meanwhile. Throws when a durable record is missing or not whole.
+ * group meanwhile. Throws when a durable record is missing or not whole. `segmentBytes` as in `MachineOptions`.
  */
 export async function rebuildDerived(
   store: KvWriter,
   source: DatabaseSource,
   durable: DurablePoint & { readonly synced: number },
+  segmentBytes?: number,
 ): Promise<void> {
   const reader = new DatabaseReader(source);
   const { keys } = reader;
@@ -51,7 +52,7 @@ export async function rebuildDerived(
   const group = isLogged || known.index <= durable.index ? known : { ...known, index: durable.index };
   const { membership } = group;
   const start = { ...newDatabase(source.sha256, { ...identity, membership }), group };
-  await indexHistory({ store, source, start }, durable, end);
+  await indexHistory({ store, source, start, segmentBytes }, durable, end);
 }
 
 interface Rebuild {
@@ -59,14 +60,19 @@ interface Rebuild {
   readonly source: DatabaseSource;
   /** The state at revision 0. */
   readonly start: Applied;
+  readonly segmentBytes: number | undefined;
 }
 
-async function indexHistory({ store, source, start }: Rebuild, durable: DurablePoint, end: number): Promise<void> {
+async function indexHistory(
+  { store, source, start, segmentBytes }: Rebuild,
+  durable: DurablePoint,
+  end: number,
+): Promise<void> {
   // There are no rows, so the filter knows them all.
   const filter = new KeyFilter(FILTER_BYTES_MAX);
   filter.complete();
   const reader = new DatabaseReader(source);
-  const writer = new DatabaseWriter({ reader, applied: start, filter, hash: new KeyHash() });
+  const writer = new DatabaseWriter({ reader, applied: start, filter, hash: new KeyHash(), segmentBytes });
   const chain = new HistoryChain(source.sha256, start);
   const write = async (flushInto: (batch: KvBatch) => void): Promise<void> => {
     const batch = store.batch();

@@ -24,6 +24,7 @@ import {
   type Term,
   varintLength,
 } from '#base';
+import { RECORD } from '#kv';
 import {
   isBlobPart,
   type LoggedHead,
@@ -33,8 +34,6 @@ import {
   type StoredEventId,
 } from '#model';
 import { HASH_BYTES } from './applied-state.ts';
-
-export const RECORD = { TRANSACTION: 1, DEFINITION: 2, REFUSAL: 3 } as const;
 
 /** A control record: everything but a transaction. */
 export type ControlKind = typeof RECORD.DEFINITION | typeof RECORD.REFUSAL;

@@ -7,12 +7,13 @@
  * So these rows, and hashes of records that lead to those in the applied row, prove that nothing is missing (D11).
  */
 import { compareBytes, type LogIndex, NO_BYTES, type Revision, type Term } from '#base';
+import { RECORD } from '#kv';
 import type { Applied } from './applied.ts';
 import { HistoryChain } from './chain.ts';
 import { stateAt } from './compare-history.ts';
 import { isFaultOfRow, unexpectedRow } from './corruption.ts';
 import { DatabaseReader, type DatabaseSource } from './reader.ts';
-import { isControl, RECORD, type StoredRecord } from './record.ts';
+import { isControl, type StoredRecord } from './record.ts';
 import { refusedTransaction } from './refusal-record.ts';
 import { walkHistory } from './walks.ts';
 
@@ -43,13 +44,23 @@ export async function verifyHistory(source: DatabaseSource, durable: DurablePoin
 export function durableEnd(source: DatabaseSource, { index, revision }: DurablePoint, synced: number): number {
   // It knows no applied row, which may name an end that the history does not reach any more.
   const reader = new DatabaseReader(source);
-  let position = revision === 0 ? 0 : reader.transactionHead(revision).end;
+  let position = revision === 0 ? 0 : endOfRevision(reader, revision);
   while (position < synced) {
     const { place, end } = reader.frameAt(position, synced);
     if (place.index > index) break;
     position = end;
   }
   return position;
+}
+
+/** If the row that finds the revision is missing or damaged, all records are walked. */
+function endOfRevision(reader: DatabaseReader, revision: Revision): number {
+  try {
+    return reader.transactionHead(revision).end;
+  } catch (failure) {
+    if (!isFaultOfRow(failure)) throw failure;
+    return 0;
+  }
 }
 
 async function faultAbove(

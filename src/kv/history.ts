@@ -11,13 +11,20 @@
  */
 import { DatabaseError, type GroupId, NO_BYTES } from '#base';
 
-/** The first place of a segment, and what was true there: a segment can be verified without those before it. */
+/** Kinds of records. A transaction has the next revision; the others raise none. */
+export const RECORD = { TRANSACTION: 1, DEFINITION: 2, REFUSAL: 3 } as const;
+
+/** Where a segment begins, and the state there: a segment can be verified without those before it. */
 export interface SegmentStart {
   readonly position: number;
-  /** The revision of the first transaction in it. */
+  /** The revision of the first transaction from here on, which may be in a later segment. */
   readonly revision: number;
   /** The chain hash of the revision before, 32 bytes. */
   readonly chainHash: Uint8Array;
+  /** Events in the revisions before. */
+  readonly totalEvents: number;
+  /** Recorded time of the revision before; 0 before revision 1. */
+  readonly recordedTimeMs: number;
 }
 
 /** The positions `[from, to)` of a history. */

@@ -23,6 +23,7 @@ export {
   HistoryFault,
   type HistoryRange,
   type HistoryReader,
+  RECORD,
   ReadMemory,
   type SegmentStart,
 } from './history.ts';

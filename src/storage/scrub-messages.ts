@@ -1,10 +1,10 @@
-/** What crosses the border between a node and the thread that looks through its tables. */
+/** What crosses the border between a node and the thread that looks through its tables and sealed segments. */
 import type { FailureMessage } from './log-messages.ts';
 
 export interface ScrubPace {
   /** Bytes a second of tables that are new to the process; those that are to go are read as fast as it goes. */
   readonly firstLookBytes: number;
-  /** Bytes a second of tables that were looked through before. */
+  /** Bytes a second of segments, and of tables that were looked through before. */
   readonly roundBytes: number;
   /** From the begin of a round to that of the next one at least. */
   readonly roundMs: number;
@@ -21,6 +21,6 @@ export interface StartScrub {
 }
 
 export type FromScrub =
-  /** Bytes verified since the last such message, and whether every live table has been looked through since then. */
+  /** Bytes verified since the last such message, and whether that was the last of all tables and sealed segments. */
   | { readonly kind: 'verified'; readonly bytes: number; readonly isWholeRound: boolean }
   | { readonly kind: 'failed'; readonly failure: FailureMessage };

@@ -1,5 +1,5 @@
 /**
- * The scrub of LevelDB's tables on a thread of its own, as its user holds it: reading and summing a slice takes up to a
+ * The scrub of LevelDB's tables and sealed segments on a thread of its own: reading and summing a slice takes up to a
  * millisecond, which neither the clients' thread nor the core's has to give. It begins with the first table: a thread
  * takes about 12 MiB, and a store without tables gives it nothing to do.
  *

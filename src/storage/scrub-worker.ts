@@ -1,12 +1,14 @@
 /**
- * The thread that looks through the tables of LevelDB as long as the node runs, at a pace that nobody notices. See
- * scrub-thread.ts for the other side.
+ * The thread that looks through the tables of LevelDB and the sealed segments as long as the node runs, at a pace that
+ * nobody notices. See scrub-thread.ts for the other side.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type MessagePort, parentPort } from 'node:worker_threads';
 import { assert } from '#base';
 import { toFailureMessage } from './log-messages.ts';
 import type { FromScrub, ScrubPace, StartScrub } from './scrub-messages.ts';
+import { historiesIn } from './segments/histories.ts';
+import { scrubSegments } from './segments/segment-scrub.ts';
 import { type ScrubStep, TableScrub } from './table-scrub.ts';
 
 const MS_PER_SECOND = 1000;
@@ -25,8 +27,8 @@ port.once('message', (order: StartScrub) => {
 
 async function run({ directory, seen, pace }: StartScrub): Promise<void> {
   const scrub = new TableScrub(directory, seen);
-  const tryStep = stepper(scrub, pace.pollMs);
   for (;;) {
+    const tryStep = stepper(scrub, historiesIn(directory), pace.pollMs);
     const endMs = performance.now() + pace.roundMs;
     while (!(await finish(tryStep, pace))) await delay(pace.pollMs);
     post({ kind: 'verified', bytes: 0, isWholeRound: true });
@@ -66,11 +68,12 @@ function rateOf({ look }: ScrubStep, pace: ScrubPace): number {
 }
 
 /**
- * Steps through the tables, and looks for new ones once in `pollMs` at most; more often as long as what LevelDB deletes
- * goes on taking space.
- * A file that cannot be opened, as when there are no descriptors left, says nothing about what is in it.
+ * Steps through the tables, and then, once, through the segments of these histories. It looks for new tables once in
+ * `pollMs` at most, more often as long as what LevelDB deletes takes space. A file that cannot be opened, as when there
+ * are no descriptors left, says nothing about its contents.
  */
-function stepper(scrub: TableScrub, pollMs: number): TryStep {
+function stepper(scrub: TableScrub, histories: string, pollMs: number): TryStep {
+  let segments = scrubSegments(histories);
   let nextLookMs = 0;
   return () => {
     try {
@@ -78,10 +81,15 @@ function stepper(scrub: TableScrub, pollMs: number): TryStep {
         scrub.refresh();
         nextLookMs = performance.now() + (scrub.isBehind ? Math.min(pollMs, BEHIND_POLL_MS) : pollMs);
       }
-      return scrub.step();
+      const step = scrub.step();
+      if (step !== undefined) return step;
+      const { done, value } = segments.next();
+      if (done === true) return undefined;
+      return value === 'not-now' ? value : { bytes: value, look: 'again' };
     } catch (failure) {
-      if (failure instanceof Error && 'syscall' in failure) return 'not-now';
-      throw failure;
+      if (!(failure instanceof Error && 'syscall' in failure)) throw failure;
+      segments = scrubSegments(histories);
+      return 'not-now';
     }
   };
 }

@@ -15,7 +15,6 @@
  *   npm run sim -- --seeds 200 --cuts              stores lose their last writes, and logs lose a segment
  *   npm run sim -- --seeds 200 --restored          a volume is restored from an earlier copy (faults/put-back.ts), and
  *                                                  no other fault
- *   npm run sim -- --seeds 200 --segments          histories have many short segments
  *   npm run sim -- --seeds 200 --unchecked         without the invariants of #raft, which are checked after every step
  *
  * It exits with 1 after a failure. The first and every hundredth seed run twice, and both runs must be equal.

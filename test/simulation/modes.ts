@@ -12,8 +12,6 @@ export interface Modes {
   readonly cuts?: boolean | undefined;
   /** The volume of one of three nodes is restored to an earlier copy, and nothing else happens. */
   readonly restored?: boolean | undefined;
-  /** Histories have many short segments. */
-  readonly segments?: boolean | undefined;
   /** The invariants of #raft are not checked after every step, to measure their cost. */
   readonly unchecked?: boolean | undefined;
 }
@@ -25,6 +23,5 @@ export const MODES: readonly (keyof Modes)[] = [
   'times',
   'cuts',
   'restored',
-  'segments',
   'unchecked',
 ];

@@ -197,8 +197,7 @@ class Run {
     const isSegmented = modes.cuts === true && this.#simulator.random('segments').chance(SEGMENTED_SHARE);
     const cut = isSegmented ? asSegmented(timed, this.#simulator.random('checkpoints')) : timed;
     const calm = modes.restored === true ? asPutBack(cut) : cut;
-    const short = modes.segments === true ? { ...calm, node: { ...calm.node, hasShortSegments: true } } : calm;
-    this.#swarm = modes.unchecked === true ? { ...short, node: { ...short.node, checksSteps: false } } : short;
+    this.#swarm = modes.unchecked === true ? { ...calm, node: { ...calm.node, checksSteps: false } } : calm;
     const planned = this.#plan(swarm.split('faults'));
     this.#faults = faults === undefined ? planned : chosenFrom(planned, faults);
     this.#network = new Network(this.#simulator);

@@ -2,6 +2,7 @@
 import { expect } from 'vitest';
 import { decodeUtf8, encodeUtf8, type Instant } from '#base';
 import {
+  auditDatabase,
   type DatabaseReader,
   databaseAt,
   END_RANK,
@@ -31,6 +32,8 @@ const TERMS: readonly (readonly [HeadKind, (event: OracleStored) => string | und
 ];
 
 export async function expectRowsToMatch(reader: DatabaseReader, oracle: DatabaseOracle, at: number): Promise<void> {
+  // A database has no rows before its first flush.
+  if (reader.applied() !== undefined) expect(await auditDatabase(reader.source)).toBeUndefined();
   const events = oracle.events(at);
   for (const [kind, termOf] of TERMS) {
     const terms = [...new Set(events.map(termOf))].filter((text) => text !== undefined);

@@ -11,7 +11,7 @@ export interface RecordsAt {
   readonly segmentBytes?: number;
 }
 
-/** Records whose bytes follow from their positions. */
+/** Records whose bytes follow from their positions. Sealed segments have whole ones if all lengths are even. */
 export function recordsAt({
   position,
   segment,
@@ -28,14 +28,21 @@ export function recordsAt({
   for (const length of lengths) {
     if (last === undefined || at >= last + segmentBytes) {
       last = at;
-      segments.push({ position: at, revision: at + 1, chainHash: new Uint8Array(32).fill(at & 0xff) });
+      segments.push(startAt(at));
     }
     at += length;
   }
   return { position, bytes, segments };
 }
 
-/** Content of these positions in every test. */
+/** Start of a segment at the position in every test. */
+export function startAt(position: number): SegmentStart {
+  const chainHash = new Uint8Array(32).fill(position & 0xff);
+  return { position, revision: 1, chainHash, totalEvents: position, recordedTimeMs: 2 * position };
+}
+
+/** Content of these positions in every test: an unknown kind and the length 0, again and again. */
 export function bytesAt(from: number, length: number): Uint8Array {
-  return Uint8Array.from({ length }, (_, index) => ((from + index) * 31 + ((from + index) >>> 8) * 7) & 0xff);
+  const byteAt = (at: number): number => (at % 2 === 0 ? (at * 31 + (at >>> 8) * 7) & 0xfe : 0);
+  return Uint8Array.from({ length }, (_, index) => byteAt(from + index));
 }

@@ -120,15 +120,18 @@ export class MemorySegmentDisk implements SegmentDisk {
       this.onRead?.(path, isLater);
       return readFrom(entry, into, at);
     };
+    const close = (): void => {
+      this.openCount -= 1;
+    };
     return {
       read: (into, at) => read(into, at, false),
       readLater: async (into, at) => {
         await Promise.resolve();
         return read(into, at, true);
       },
-      close: () => {
-        this.openCount -= 1;
-      },
+      size: () => entry.size,
+      close,
+      [Symbol.dispose]: close,
     };
   }
 
@@ -147,6 +150,9 @@ export class MemorySegmentDisk implements SegmentDisk {
     }
     const inode = this.#inode(path);
     this.openCount += 1;
+    const close = async (): Promise<void> => {
+      this.openCount -= 1;
+    };
     return {
       read: async (into, at) => readFrom(inode, into, at),
       write: async (bytes, at) => {
@@ -158,9 +164,8 @@ export class MemorySegmentDisk implements SegmentDisk {
         inode.truncate(size);
       },
       sync: () => this.#sync(inode, path),
-      close: async () => {
-        this.openCount -= 1;
-      },
+      close,
+      [Symbol.asyncDispose]: close,
     };
   }
 

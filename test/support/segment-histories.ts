@@ -1,8 +1,9 @@
 // Histories on a simulated disk, with their rows in memory: the production code, without a store around it.
 import type { GroupId } from '#base';
-import type { HistoryReader } from '#kv';
+import type { HistoryReader, SegmentStart } from '#kv';
 import { Histories, type HistoriesOptions, type TailRows } from '../../src/storage/segments/histories.ts';
 import type { ReadClock } from '../../src/storage/segments/read-times.ts';
+import { verifySegment } from '../../src/storage/segments/segment-seal.ts';
 import { MemorySegmentDisk, type SegmentSurvival } from './memory-segment-disk.ts';
 
 export const HISTORIES = 'store/histories';
@@ -13,6 +14,20 @@ export const NO_PAUSES = { now: (): void => undefined, later: async (): Promise<
 /** Options of histories of a simulated store: no read is slow, and no writer runs while a read waits. */
 export function simulated(disk: MemorySegmentDisk, rows: TailRows): HistoriesOptions {
   return { directory: HISTORIES, disk, rows, clock: STILL, pauses: NO_PAUSES };
+}
+
+/** Verifies a sealed segment: the start of the next one, or its fault as text. */
+export function verified(
+  disk: MemorySegmentDisk,
+  path: string,
+  segment: Parameters<typeof verifySegment>[1],
+): SegmentStart | string {
+  using file = disk.open(path);
+  if (file === undefined) return 'there is no file';
+  const slices = verifySegment(file, segment);
+  let slice = slices.next();
+  while (slice.done !== true) slice = slices.next();
+  return slice.value;
 }
 
 type Rows = Map<string, Uint8Array>;

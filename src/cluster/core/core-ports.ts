@@ -7,12 +7,14 @@ import type { Machines } from '../machine.ts';
 import type { Peers } from '../peer/peers.ts';
 import type { SnapshotObserver } from '../peer/snapshot-observer.ts';
 import type { ClusterPorts } from '../placement/placement.ts';
+import type { DamagePorts } from './crash-recovery.ts';
 import type { CoreObserver } from './observer.ts';
 
 export interface CorePorts extends ClusterPorts {
   readonly kv: KvStore;
   /** Makes every completed write of the store durable. */
   readonly syncStore: () => Promise<void>;
+  readonly damage?: DamagePorts | undefined;
   readonly log: LogWriter;
   readonly peers: Peers;
   readonly machines: Machines;

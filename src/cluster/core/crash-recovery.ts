@@ -9,6 +9,7 @@
  *   A = D             nothing was applied since: nothing to do
  *   A > D, whole      the entries up to A are skipped
  *   A > D, a hole     back to D: later rows are deleted, derived rows are derived again, the log is replayed
+ *   after damage      every row is audited (D26); if one is missing or damaged, back to D in the same way
  *   A by a snapshot, without that entry in the log: if whole, the log restarts after A; if not, back to D (C15)
  *   A < D, A > log    impossible without damage: the node refuses to start
  *
@@ -18,11 +19,12 @@
  * obsolete, and create the replica again without its acknowledged entries once its catalog has caught up.
  */
 import { assert, CATALOG_GROUP, DatabaseError, type GroupId, inParallel } from '#base';
+import { isCorruptRecord } from '#database';
 import type { KvStore } from '#kv';
 import { decodeTail, type RecoveredGroup, type RecoveredLog, tailKey } from '#storage';
 import type { AppliedMark, DurableMark, Machine, Machines, StoredMark } from '../machine.ts';
 import type { Binding } from '../outcome.ts';
-import { type DataDirectory, LOST_STORE, sentenceOnStoreLogs } from '../store/data-directory.ts';
+import { type DataDirectory, damagedRow, LOST_STORE, sentenceOnStoreLogs } from '../store/data-directory.ts';
 import { SyncedStore } from '../store/synced-store.ts';
 import type { Lifecycle } from './group-lifecycle.ts';
 import type { LogFeed } from './log-feed.ts';
@@ -67,6 +69,13 @@ export interface RecoveryPorts {
   /** Makes every completed write of the store durable. */
   readonly syncStore: () => Promise<void>;
   readonly machines: Machines;
+  /** The last process found damage: the rows of every database are audited. */
+  readonly damage?: DamagePorts | undefined;
+}
+
+export interface DamagePorts {
+  /** A row of the database is missing or damaged, as the text says: it is rebuilt from its history. */
+  readonly onRebuild: (group: GroupId, fault: string) => void;
 }
 
 /** Databases whose histories are cut and verified at the same time: one mostly waits for the disk. */
@@ -122,14 +131,15 @@ export function checkFirst(bindings: readonly Binding[], { tombstones }: Pick<Re
 }
 
 /** Cuts the history of the group; returns the mark of its state if that is whole. */
-async function wholeMark({ kv, machines }: RecoveryPorts, recovered: RecoveredGroup): Promise<AppliedMark | undefined> {
+async function wholeMark(ports: RecoveryPorts, recovered: RecoveredGroup): Promise<AppliedMark | undefined> {
+  const { kv, machines } = ports;
   const { group, checkpoint } = recovered;
   const applied = markOf(machines, kv, group);
   if (!isUnlogged(applied, recovered)) checkPlace(group, applied, recovered);
   // A batch may have lost its rows and kept its records, or the other way round.
   const reaches = (await kv.cutHistory(group, applied.end)) === applied.end;
   const isWhole = reaches && (applied.index === checkpoint.index || (await machines.verify(kv, group, checkpoint)));
-  return isWhole ? applied : undefined;
+  return isWhole && (await passesAudit(ports, group)) ? applied : undefined;
 }
 
 /** Makes the state of the group that of its checkpoint; returns its mark. */
@@ -143,6 +153,12 @@ async function rebuild(
   const rebuilt = markOf(machines, kv, group);
   assert(rebuilt.index === checkpoint.index, 'A rebuilt database stands at its checkpoint', [rebuilt, checkpoint]);
   return rebuilt;
+}
+
+async function passesAudit({ kv, machines, damage }: RecoveryPorts, group: GroupId): Promise<boolean> {
+  const fault = damage && (await machines.audit(kv, group));
+  if (fault !== undefined) damage?.onRebuild(group, fault);
+  return fault === undefined;
 }
 
 /**
@@ -187,6 +203,7 @@ export type RecoveredFiles = Pick<DataDirectory, 'storeDirectory' | 'logDirector
 
 /** Adds the paths of the affected files to a failure. */
 export function namingFiles(failure: unknown, { storeDirectory, logDirectory, storeLogs }: RecoveredFiles): unknown {
+  if (isCorruptRecord(failure)) return damagedRow(storeDirectory, failure);
   if (!(failure instanceof DatabaseError) || failure.details.reason !== DISAGREE) return failure;
   const places = `The store is in ${storeDirectory}, the log in ${logDirectory}.${sentenceOnStoreLogs(storeLogs)}`;
   const { code, details } = failure;

@@ -102,10 +102,12 @@ export async function startNode(options: NodeOptions): Promise<Node & Administer
     await joining.bind();
     return openDirectory(options, walSegmentBytes, joining.origin);
   };
-  const { guard, store, identity, seen, storeLogs, ...places } = await open().catch(async (failure: unknown) => {
-    await core.abandon();
-    throw failure;
-  });
+  const { guard, store, identity, seen, storeLogs, clearSuspicion, ...places } = await open().catch(
+    async (failure: unknown) => {
+      await core.abandon();
+      throw failure;
+    },
+  );
   const limits = { ...LIMITS, ...options.limits };
   const links = joining.links;
   const { copies = COPIES_DEFAULT, replaceAfterMs } = options;
@@ -119,6 +121,7 @@ export async function startNode(options: NodeOptions): Promise<Node & Administer
     throw namingFiles(failure, { ...places, storeLogs });
   };
   const { catalog, peerPort } = await opening.catch(abandon);
+  clearSuspicion();
   const fault = faultIn(catalog.nodes, identity.node, links !== undefined);
   if (fault !== undefined) await abandon(fault);
   const looking = lookAgain(watchDisk({ guard, link: core, logger, metrics }), { logger, dataDirectory });

@@ -1,4 +1,4 @@
-/** Verifies the tables of a running node in the background, and ends the process when one is damaged. */
+/** Verifies tables and sealed segments of a running node in the background; damage ends the process. */
 import type { Logger, Metrics } from '#observability';
 import { ScrubThread } from '#storage';
 import { stopProcess } from './fatal.ts';

@@ -15,6 +15,7 @@ import { checkCatalog, namingFiles, type RecoveredFiles, recoverDatabases } from
 import { keptLog } from '../core/group-lifecycle.ts';
 import { logBehind } from '../core/recovered-copies.ts';
 import { databaseMachines } from '../database-machines.ts';
+import type { Machines } from '../machine.ts';
 import { nativeSha256 } from '../native.ts';
 import { FOUNDERS, type NodeIdentity } from '../node.ts';
 import { openStoppedStore, type StoppedStoreFiles, sentenceOnStoreLogs } from '../store/data-directory.ts';
@@ -44,9 +45,15 @@ export interface StoppedPorts {
   /** Access to files of logs, and to their directories. */
   readonly disk: Disk;
   readonly places: LogPlaces;
+  readonly machines: Machines;
 }
 
-const NODE_PORTS: StoppedPorts = { openStore: openStoppedStore, disk: patientDisk, places: nodePlaces };
+const NODE_PORTS: StoppedPorts = {
+  openStore: openStoppedStore,
+  disk: patientDisk,
+  places: nodePlaces,
+  machines: databaseMachines,
+};
 
 /** The replica of a database on the node. */
 export interface StoppedCopy {
@@ -95,9 +102,9 @@ export async function openStoppedNode(directory: string, ports: StoppedPorts = N
     const identity = readIdentity(row);
     settleLog(directory, identity.storeId, ports.places);
     const log = await readLog(directory, identity, ports.disk);
-    checkLevels({ kv: store, machines: databaseMachines, node: identity.node }, log);
+    checkLevels({ kv: store, machines: ports.machines, node: identity.node }, log);
     const before = store.get(BEFORE_KEY);
-    const opened = await lookInto(store, log);
+    const opened = await lookInto(store, log, ports.machines);
     if (opened.written.index === 0) throw neverJoined(directory, files);
     const close = (): Promise<void> => store.close();
     const { storeLogs } = files;
@@ -115,7 +122,7 @@ function sourceIn(store: StoppedStore, group: GroupId): DatabaseSource {
 
 type Looked = Pick<StoppedNode, 'catalog' | 'members' | 'written' | 'namedBefore' | 'copies' | 'rowless' | 'trash'>;
 
-async function lookInto(store: StoppedStore, log: RecoveredLog): Promise<Looked> {
+async function lookInto(store: StoppedStore, log: RecoveredLog, machines: Machines): Promise<Looked> {
   const catalog = CatalogMachine.open(sourceIn(store, CATALOG_GROUP), encodeMembership(FOUNDERS));
   const { index, term, group } = catalog.applied;
   const members = decodeMembership(group.membership);
@@ -124,7 +131,7 @@ async function lookInto(store: StoppedStore, log: RecoveredLog): Promise<Looked>
   if (!checkCatalog(catalog, log)) applyLog(catalog, log.groups.get(CATALOG_GROUP));
   const trash = new Set<GroupId>();
   for await (const ended of readTrash(store)) trash.add(ended);
-  const copies = await mendedCopies(store, { catalog, log, trash });
+  const copies = await mendedCopies(store, machines, { catalog, log, trash });
   const rowless = endsWithoutRows(copies, { catalog, log, trash });
   return { catalog, members, written: { index, term }, namedBefore, copies, rowless, trash };
 }
@@ -152,6 +159,7 @@ interface Parts {
 
 async function mendedCopies(
   store: StoppedStore,
+  machines: Machines,
   { catalog, log, trash }: Parts,
 ): Promise<ReadonlyMap<GroupId, StoppedCopy>> {
   const held = new Map<Binding, GroupId>();
@@ -161,7 +169,7 @@ async function mendedCopies(
   }
   const origins = new Set(held.values());
   const syncStore = (): Promise<void> => store.checkpointFiles();
-  await recoverDatabases({ kv: store, syncStore, machines: databaseMachines }, log, (group) => origins.has(group));
+  await recoverDatabases({ kv: store, syncStore, machines }, log, (group) => origins.has(group));
   const copies = new Map<GroupId, StoppedCopy>();
   for (const [binding, origin] of held) {
     const applied = appliedIn(store, origin);

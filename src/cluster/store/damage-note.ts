@@ -3,7 +3,8 @@
  *
  * Damage may be found long after a start, and the node is restarted automatically: without the note it would serve the
  * damaged file again until the damage is found once more. With the note, the next start verifies every block of every
- * table and segment and the checksum of every row before it serves. While a file is damaged, the node does not start.
+ * table and segment and audits the rows of every database before it serves. While a file is damaged, the node does not
+ * start. A database with a missing or a damaged row is rebuilt from its history.
  */
 import { closeSync, fsyncSync, openSync, statSync, unlinkSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
@@ -31,7 +32,7 @@ export function noteDamage(dataDirectory: string, text: string): void {
   }
 }
 
-/** Removes the note after everything was verified, such as after a backup was restored. */
+/** Removes the note when everything was verified, and what was damaged was rebuilt. */
 export function clearDamageNote(dataDirectory: string): void {
   unlinkSync(join(dataDirectory, NAME));
 }

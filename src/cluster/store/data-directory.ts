@@ -15,7 +15,7 @@ import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseError, type Random } from '#base';
-import { isFaultOfRow, verifyStoredRows } from '#database';
+import { isFaultOfRow, verifyNodeRows } from '#database';
 import {
   DiskGuard,
   type DiskGuardOptions,
@@ -56,6 +56,10 @@ export interface DataDirectory {
   readonly storeLogs: readonly LevelLog[];
   readonly guard: DiskGuard;
   readonly identity: NodeIdentity;
+  /** Damage was recorded: the rows of databases must be audited. */
+  readonly isSuspect: boolean;
+  /** Every database was audited: forgets the damage. */
+  readonly clearSuspicion: () => void;
 }
 
 export interface DataDirectoryOptions {
@@ -74,7 +78,7 @@ interface Places {
   readonly directory: string;
   readonly storeDirectory: string;
   readonly logDirectory: string;
-  /** Damage was recorded, and every row must be verified. */
+  /** Damage was recorded: all files, the rows of the node and those of the catalog are verified. */
   readonly isSuspect: boolean;
 }
 
@@ -106,13 +110,16 @@ export async function openDataDirectory(directory: string, options: DataDirector
       await verifyAll(store).catch((failure: unknown) => {
         throw isFaultOfRow(failure) ? damagedRow(storeDirectory, failure) : failure;
       });
-      clearDamageNote(directory);
     }
-    options.onSuspicion?.(false);
+    const clearSuspicion = (): void => {
+      if (isSuspect) clearDamageNote(directory);
+      options.onSuspicion?.(false);
+    };
     const checkNew = (): Promise<void> => checkLogIsNew(logDirectory, storeLogs);
     const identity = await ownIdentity(store, { place: directory, checkNew, ...options });
     settleLog(directory, identity.storeId);
-    return { storeDirectory, logDirectory, store, seen, storeLogs, guard, identity };
+    const files = { storeDirectory, logDirectory, store, seen, storeLogs };
+    return { ...files, guard, identity, isSuspect, clearSuspicion };
   } catch (failure) {
     await store.close();
     throw failure;
@@ -202,12 +209,12 @@ async function checkLogIsNew(logDirectory: string, storeLogs: readonly LevelLog[
 }
 
 async function verifyAll(store: LevelStore): Promise<void> {
-  await verifyStoredRows(store);
+  await verifyNodeRows(store);
   await store.verifyHistories();
 }
 
-/** LevelDB has written valid checksums around the damaged row, so its tables look intact. */
-function damagedRow(storeDirectory: string, cause: Error): DatabaseError {
+/** The error for a row that cannot be derived again, or a history. */
+export function damagedRow(storeDirectory: string, cause: Error): DatabaseError {
   const message = `${storeDirectory} is damaged, so the node does not start. ${cause.message}. Check the disk. ${RESTORE_HINT}`;
   return new DatabaseError('internal', message, { details: { reason: 'CorruptRecord' }, cause });
 }

@@ -25,6 +25,8 @@ export interface CoreOrder {
   readonly storeDirectory: string;
   readonly logDirectory: string;
   readonly identity: NodeIdentity;
+  /** The last process found damage. */
+  readonly isSuspect: boolean;
   readonly limits: CoreLimits;
   readonly store: LevelStoreOptions;
   readonly walSegmentBytes: number;

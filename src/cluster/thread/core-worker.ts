@@ -7,7 +7,7 @@
 import { lookup } from 'node:dns/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type MessagePort, parentPort } from 'node:worker_threads';
-import { type Address, assert, type ErrorLog, formatAddress } from '#base';
+import { type Address, assert, type ErrorLog, formatAddress, type GroupId } from '#base';
 import type { KvStore } from '#kv';
 import {
   DirectLog,
@@ -158,7 +158,10 @@ async function openCore(
   const counter = new CoreCounter();
   const links = new PeerMeasureGatherer();
   const reach = await reachOthers(port, { ...parts, store, links }, order);
-  const core = await CoreRuntime.open(portsOf(order, { store, log, reach, counter, links }), recovered);
+  const core = await CoreRuntime.open(
+    portsOf(order, { store, log, reach, counter, links, logger: loggerAt(port) }),
+    recovered,
+  );
   showEnds(core, port);
   showWhetherAlone(core, new Int32Array(order.alone));
   if (reach !== undefined) keep(port, beginReach(reach, core));
@@ -221,10 +224,13 @@ interface Opening {
   readonly reach: Reach | undefined;
   readonly counter: CoreCounter;
   readonly links: PeerMeasureGatherer;
+  readonly logger: ErrorLog;
 }
 
-function portsOf(order: CoreOrder, { store, log, reach, counter, links }: Opening): CorePorts {
-  const { identity, limits, copies, replaceAfterMs } = order;
+function portsOf(order: CoreOrder, { store, log, reach, counter, links, logger }: Opening): CorePorts {
+  const { identity, limits, copies, replaceAfterMs, isSuspect } = order;
+  const onRebuild = (group: GroupId, fault: string): void =>
+    logger.error('database-rebuilt', { group, error: new Error(`A row is missing or damaged: ${fault}`) });
   return {
     node: identity.node,
     founders: FOUNDERS,
@@ -232,6 +238,7 @@ function portsOf(order: CoreOrder, { store, log, reach, counter, links }: Openin
     upkeep: { copies, replaceAfterMs },
     kv: store,
     syncStore: () => store.checkpointFiles(),
+    damage: isSuspect ? { onRebuild } : undefined,
     log,
     peers: reach?.mail ?? noPeers,
     machines: databaseMachines,

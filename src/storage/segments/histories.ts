@@ -7,8 +7,9 @@ import type { GroupId } from '#base';
 import { type HistoryAppend, HistoryFault, type HistoryReader, ReadMemory } from '#kv';
 import { startOfSyncedBlock } from './segment-cut.ts';
 import { nodeSegmentDisk, type SegmentDisk } from './segment-disk.ts';
-import { groupName } from './segment-format.ts';
+import { groupName, segmentBases, segmentName } from './segment-format.ts';
 import { SegmentReader, type SegmentReaderOptions } from './segment-reader.ts';
+import { damageOf, type EndedSegment, endedSegments, verifySegment } from './segment-seal.ts';
 import { SegmentWriter } from './segment-writer.ts';
 import { decodeTail, encodeTail, type SyncedTail, tailKey } from './synced-tail.ts';
 
@@ -90,7 +91,7 @@ export class Histories {
   }
 
   /**
-   * Reads all of a history that was synced.
+   * Reads all of a history that was synced, with the footers of its sealed segments.
    * @throws HistoryFault for the first bytes that are damaged
    */
   async verify(group: GroupId): Promise<void> {
@@ -100,12 +101,27 @@ export class Histories {
     const end = await startOfSyncedBlock({ disk: this.#disk, directory }, synced);
     const text = 'the last synced block is not what was written';
     if (end === undefined) throw new HistoryFault(group, { from: 0, to: synced.end }, { isMissing: false, text });
+    let sealed = 0;
+    for (const segment of endedSegments(segmentBases(await this.#disk.listLater(directory)))) {
+      if (segment.base !== sealed || segment.next >= synced.end) break;
+      await this.#verifySealed(group, directory, segment);
+      sealed = segment.next;
+    }
     const memory = new ReadMemory();
-    for (let from = 0; from < end; from += VERIFIED_BYTES) {
+    for (let from = sealed; from < end; from += VERIFIED_BYTES) {
       await this.#reader.readAll(group, [{ from, to: Math.min(from + VERIFIED_BYTES, end) }], memory);
       memory.reset();
       await nextTurn();
     }
+  }
+
+  async #verifySealed(group: GroupId, directory: string, segment: EndedSegment): Promise<void> {
+    using file = await this.#disk.openLater(`${directory}/${segmentName(segment.base)}`);
+    if (file === undefined) throw damageOf(group, segment, 'there is no such file');
+    const slices = verifySegment(file, segment);
+    let slice = slices.next();
+    for (; slice.done !== true; slice = slices.next()) await nextTurn();
+    if (typeof slice.value === 'string') throw damageOf(group, segment, slice.value);
   }
 
   size(group: GroupId): Promise<number> {

@@ -8,16 +8,18 @@
  */
 import { compareBytes, ignoring, NO_BYTES } from '#base';
 import { checksum } from '../basis/checksum.ts';
-import { isMissing, type SegmentDisk } from './segment-disk.ts';
+import { isMissing, readBlock, type SegmentDisk } from './segment-disk.ts';
 import {
   BLOCK_BYTES,
   blockAt,
   blockStart,
+  bytesUpTo,
   sealBlock,
   segmentBases,
   segmentName,
   usedInBlock,
 } from './segment-format.ts';
+import { type EndedSegment, endedSegments } from './segment-seal.ts';
 import type { SyncedTail } from './synced-tail.ts';
 
 export interface SegmentPlace {
@@ -50,6 +52,8 @@ export interface Cut {
   readonly partial?: Uint8Array;
   /** Files that must be synced, for they have more than was synced before. */
   readonly files: readonly string[];
+  /** Segments that may never have got a footer, and have none now. */
+  readonly unsealed: readonly EndedSegment[];
 }
 
 /** Ending of a segment that is copied, because it is shared. */
@@ -72,23 +76,27 @@ export async function cutHistory(ports: CutPorts, position: number, synced: Sync
     last === undefined ? { end: 0, partial: end === 0 ? NO_BYTES : undefined } : await readEnd(ports, last, synced);
   const { partial } = cut;
   // Synced bytes are lost or damaged: nothing is changed, and a read reports it.
-  if (partial === undefined) return { end: cut.end, files: [] };
+  if (partial === undefined) return { end: cut.end, files: [], unsealed: [] };
   // While the last block is replaced it may be torn.
   if (end < synced.end) await ports.note({ end, crc: checksum(partial, 0, partial.length) });
   const removed = bases.filter((base) => base >= end);
   for (const base of removed.toReversed()) await ports.remove(`${ports.directory}/${segmentName(base)}`);
   if (last === undefined) {
     await removeDirectory(ports);
-    return { end, partial, files: [] };
+    return { end, partial, files: [], unsealed: [] };
   }
   if (removed.length > 0) await ports.disk.syncDirectory(ports.directory);
   await endFile(ports, last, partial);
-  return { end, partial, files: end > synced.end ? await writeAgain(ports, bases, synced.end, end) : [] };
+  const files = end > synced.end ? await writeAgain(ports, bases, synced.end, end) : [];
+  // A sync that covers bytes of a segment has sealed the one before.
+  const unsealed = endedSegments(bases).filter(({ next }) => next >= synced.end && next < end);
+  return { end, partial, files, unsealed };
 }
 
 /**
  * Writes what was not synced again, unchanged: if a sync of the last process has failed, Linux takes the bytes that it
- * has in memory for written, and the next sync does nothing about them.
+ * has in memory for written, and the next sync does nothing about them. Footers go, for they may be torn; a file with
+ * two names got its own before the second one.
  */
 async function writeAgain(
   { disk, directory }: CutPorts,
@@ -99,22 +107,20 @@ async function writeAgain(
   const paths: string[] = [];
   for (const [index, base] of bases.entries()) {
     const end = Math.min(bases[index + 1] ?? to, to);
-    if (end <= from || base >= to) continue;
+    if (end < from || base >= to) continue;
     const path = `${directory}/${segmentName(base)}`;
-    const file = await disk.openToWrite(path, 'existing');
-    try {
-      // With the header, if no record of the segment was synced.
-      let at = from > base ? blockAt(from, base) * BLOCK_BYTES : 0;
-      const until = (blockAt(end - 1, base) + 1) * BLOCK_BYTES;
-      while (at < until) {
-        const bytes = new Uint8Array(Math.min(BLOCKS_AT_ONCE * BLOCK_BYTES, until - at));
-        const count = await file.read(bytes, at);
-        if (count > 0) await file.write(bytes.subarray(0, count), at);
-        at += bytes.length;
-      }
-    } finally {
-      await file.close();
+    await using file = await disk.openToWrite(path, 'existing');
+    // With the header, if no record of the segment was synced.
+    let at = from > base ? blockAt(from, base) * BLOCK_BYTES : 0;
+    const until = bytesUpTo(end, base);
+    while (at < until) {
+      const bytes = new Uint8Array(Math.min(BLOCKS_AT_ONCE * BLOCK_BYTES, until - at));
+      const count = await file.read(bytes, at);
+      if (count > 0) await file.write(bytes.subarray(0, count), at);
+      at += bytes.length;
     }
+    const { size, nlink } = await disk.stat(path);
+    if (size > until && nlink === 1) await file.truncate(until);
     paths.push(path);
   }
   return paths;
@@ -139,7 +145,7 @@ function endBlock(directory: string, bases: readonly number[], position: number)
 /** First position of the last block of what was synced; undefined when the data in that block are other ones. */
 export async function startOfSyncedBlock(place: SegmentPlace, synced: SyncedTail): Promise<number | undefined> {
   const last = endBlock(place.directory, segmentBases(await place.disk.listLater(place.directory)), synced.end);
-  const bytes = last && (await readBlock(place.disk, last));
+  const bytes = last && (await readBlock(place.disk, last.path, last.block));
   if (last === undefined || bytes === undefined) return undefined;
   const isWhole = (usedInBlock(bytes, 0) ?? 0) >= last.wanted || isSyncedIn(bytes, last.start, synced);
   return isWhole ? last.start : undefined;
@@ -148,18 +154,8 @@ export async function startOfSyncedBlock(place: SegmentPlace, synced: SyncedTail
 async function isWholeAt(ports: CutPorts, bases: readonly number[], position: number): Promise<boolean> {
   const last = endBlock(ports.directory, bases, position);
   if (last === undefined) return position === 0;
-  const bytes = await readBlock(ports.disk, last);
+  const bytes = await readBlock(ports.disk, last.path, last.block);
   return bytes !== undefined && (usedInBlock(bytes, 0) ?? 0) >= last.wanted;
-}
-
-async function readBlock(disk: SegmentDisk, { path, block }: EndBlock): Promise<Uint8Array | undefined> {
-  const bytes = new Uint8Array(BLOCK_BYTES);
-  const file = await disk.openToWrite(path, 'existing');
-  try {
-    return (await file.read(bytes, block * BLOCK_BYTES)) === BLOCK_BYTES ? bytes : undefined;
-  } finally {
-    await file.close();
-  }
 }
 
 /** The data of the block up to the end; absent when they are not, or not surely, what was written. */
@@ -168,8 +164,8 @@ async function readEnd(
   last: EndBlock,
   synced: SyncedTail,
 ): Promise<{ readonly end: number; readonly partial?: Uint8Array }> {
-  const { base, block, start, wanted } = last;
-  const bytes = await readBlock(disk, last);
+  const { path, base, block, start, wanted } = last;
+  const bytes = await readBlock(disk, path, block);
   if (bytes === undefined) return { end: start };
   const used = usedInBlock(bytes, 0);
   if (used !== undefined && used < wanted) return { end: start + used };
@@ -185,7 +181,7 @@ async function endFile({ disk, directory }: CutPorts, last: EndBlock, partial: U
   const wanted = new Uint8Array(BLOCK_BYTES);
   wanted.set(partial);
   sealBlock(wanted, 0, partial.length);
-  const found = await readBlock(disk, last);
+  const found = await readBlock(disk, path, block);
   if (size === end && found !== undefined && compareBytes(found, wanted) === 0) return;
   // Another history may share the file.
   if (nlink > 1) {
@@ -194,14 +190,10 @@ async function endFile({ disk, directory }: CutPorts, last: EndBlock, partial: U
     await disk.rename(path + COPY, path);
     await disk.syncDirectory(directory);
   }
-  const file = await disk.openToWrite(path, 'existing');
-  try {
-    await file.write(wanted, at);
-    await file.truncate(end);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
+  await using file = await disk.openToWrite(path, 'existing');
+  await file.write(wanted, at);
+  await file.truncate(end);
+  await file.sync();
 }
 
 function isSyncedIn(bytes: Uint8Array, start: number, { end, crc }: SyncedTail): boolean {

@@ -7,22 +7,33 @@
  *   - after `syncDirectory` returned, so do the names in it;
  *   - before that, any subset of the written sectors of 512 bytes may have survived, each of them whole.
  */
-import { closeSync, constants, open as openLater, openSync, readdirSync, read as readLater, readSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  open as openLater,
+  openSync,
+  readdirSync,
+  read as readLater,
+  readSync,
+} from 'node:fs';
 import { copyFile, type FileHandle, link, mkdir, open, readdir, rename, rmdir, stat, unlink } from 'node:fs/promises';
 import { caught, ignoring } from '#base';
 import { patientlyAwait } from '../basis/descriptors.ts';
+import { BLOCK_BYTES } from './segment-format.ts';
 
 /** A file that is open for reading. */
-export interface ReadableSegment {
+export interface ReadableSegment extends Disposable {
   /** The bytes `[at, at + into.length)`, on this thread; returns how many there were. */
   read(into: Uint8Array, at: number): number;
   /** As `read`, off this thread. */
   readLater(into: Uint8Array, at: number): Promise<number>;
+  size(): number;
   close(): void;
 }
 
 /** A file that is open for reading and writing. */
-export interface WritableSegment {
+export interface WritableSegment extends AsyncDisposable {
   read(into: Uint8Array, at: number): Promise<number>;
   /** Writes all of the bytes at the offset. */
   write(bytes: Uint8Array, at: number): Promise<void>;
@@ -126,8 +137,16 @@ class NodeReadable implements ReadableSegment {
     return done;
   }
 
+  size(): number {
+    return fstatSync(this.#descriptor).size;
+  }
+
   close(): void {
     closeSync(this.#descriptor);
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
   }
 
   #readSome(into: Uint8Array, from: number, at: number): Promise<number> {
@@ -174,6 +193,10 @@ class NodeWritable implements WritableSegment {
   close(): Promise<void> {
     return this.#file.close();
   }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
 }
 
 function openFile(path: string): Promise<number> {
@@ -183,12 +206,15 @@ function openFile(path: string): Promise<number> {
 }
 
 async function syncPath(path: string, sync: (file: FileHandle) => Promise<void>): Promise<void> {
-  const file = await patientlyAwait(() => open(path, 'r'));
-  try {
-    await sync(file);
-  } finally {
-    await file.close();
-  }
+  await using file = await patientlyAwait(() => open(path, 'r'));
+  await sync(file);
+}
+
+/** A block of a file; undefined when the file ends before its end. */
+export async function readBlock(disk: SegmentDisk, path: string, block: number): Promise<Uint8Array | undefined> {
+  const bytes = new Uint8Array(BLOCK_BYTES);
+  await using file = await disk.openToWrite(path, 'existing');
+  return (await file.read(bytes, block * BLOCK_BYTES)) === BLOCK_BYTES ? bytes : undefined;
 }
 
 function hasCode(failure: unknown, code: string): boolean {

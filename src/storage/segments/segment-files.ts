@@ -3,7 +3,16 @@ import { caught, type GroupId, whenDone } from '#base';
 import { openSegmentsMax } from '../basis/descriptors.ts';
 import { type ReadClock, ReadTimes } from './read-times.ts';
 import type { ReadableSegment, SegmentDisk } from './segment-disk.ts';
-import { BLOCK_BYTES, groupName, readHeader, segmentBases, segmentName } from './segment-format.ts';
+import {
+  BLOCK_BYTES,
+  damaged,
+  groupName,
+  missing,
+  readHeader,
+  type SegmentFault,
+  segmentBases,
+  segmentName,
+} from './segment-format.ts';
 
 export interface SegmentFilesOptions {
   /** Directory with one directory for each group. */
@@ -15,23 +24,8 @@ export interface SegmentFilesOptions {
 const OPEN_FILES_MAX = openSegmentsMax();
 const GROUPS_MAX = 1024;
 
-/** Why bytes of a segment cannot be used. */
-export interface SegmentFault {
-  readonly text: string;
-  /** The bytes are not there, as opposed to other ones. */
-  readonly isMissing: boolean;
-}
-
 /** Number of bytes that were read. */
 export type Count = number | SegmentFault;
-
-export function missing(text: string): SegmentFault {
-  return { text, isMissing: true };
-}
-
-export function damaged(text: string): SegmentFault {
-  return { text, isMissing: false };
-}
 
 /** One segment of a history. Its descriptor is opened when it is read, and may be closed between two reads. */
 export class SegmentFile {

@@ -12,8 +12,17 @@ import { isOutOfDescriptors, patiently, patientlyAwait } from '../basis/descript
 import { BlockCache } from './block-cache.ts';
 import type { ReadClock } from './read-times.ts';
 import { nodeSegmentDisk, type SegmentDisk } from './segment-disk.ts';
-import { type Count, damaged, missing, type SegmentFault, type SegmentFile, SegmentFiles } from './segment-files.ts';
-import { BLOCK_BYTES, BLOCK_DATA_BYTES, blockAt, blockStart, usedInBlock } from './segment-format.ts';
+import { type Count, type SegmentFile, SegmentFiles } from './segment-files.ts';
+import {
+  BLOCK_BYTES,
+  BLOCK_DATA_BYTES,
+  blockAt,
+  blockStart,
+  damaged,
+  missing,
+  type SegmentFault,
+  usedInBlock,
+} from './segment-format.ts';
 
 export interface SegmentReaderOptions {
   /** Default: the file system of this machine. */

@@ -17,13 +17,14 @@ import {
   BLOCK_DATA_BYTES,
   blockAt,
   blockStart,
+  fillBlocks,
   groupName,
-  sealBlock,
   segmentBases,
   segmentName,
   usedInBlock,
   writeHeader,
 } from './segment-format.ts';
+import { damageOf, type EndedSegment, sealSegment } from './segment-seal.ts';
 import type { SyncedTail } from './synced-tail.ts';
 
 /** Groups whose last segment stays open, with a copy of its last block. */
@@ -50,6 +51,8 @@ export class SegmentWriter {
   #files = new Set<string>();
   #directories = new Set<string>();
   #written = new Map<GroupId, Pick<Tail, 'end' | 'partial'>>();
+  /** Segments that have no footer yet. */
+  #unsealed = new Map<GroupId, readonly EndedSegment[]>();
   #failure: Error | undefined;
 
   constructor(directory: string, disk: SegmentDisk = nodeSegmentDisk) {
@@ -86,6 +89,7 @@ export class SegmentWriter {
       const remove = (path: string): Promise<void> => this.#remove(path);
       const ports = { disk: this.#disk, directory, parent: this.#directory, remove, note };
       const cut = await cutHistory(ports, position, synced);
+      this.#unsealed.set(group, cut.unsealed);
       if (cut.files.length > 0) this.#noteDirectories(group);
       for (const path of cut.files) this.#files.add(path);
       if (cut.files.length > 0 && cut.partial !== undefined) this.#written.set(group, { ...cut, partial: cut.partial });
@@ -98,6 +102,7 @@ export class SegmentWriter {
     await this.#guarded(async () => {
       const bases = segmentBases(await this.#disk.listLater(this.#directoryOf(from)));
       if (bases.length === 0) return;
+      await this.#seal(from, this.#unsealed.get(from) ?? []);
       await this.#makeDirectory(to);
       for (const base of bases) {
         const [source, target] = [this.#pathOf(from, base), this.#pathOf(to, base)];
@@ -137,9 +142,11 @@ export class SegmentWriter {
     const [first = { position: position + bytes.length }] = segments;
     if (tail !== undefined) await this.#extend(group, tail, bytes.subarray(0, first.position - position));
     else assert(first.position === position, 'The first record of a history begins a segment', position);
+    let base = tail?.base;
     for (const [index, start] of segments.entries()) {
       const end = segments[index + 1]?.position ?? position + bytes.length;
-      await this.#begin(group, start, bytes.subarray(start.position - position, end - position));
+      await this.#begin(group, start, bytes.subarray(start.position - position, end - position), base);
+      base = start.position;
     }
   }
 
@@ -173,21 +180,25 @@ export class SegmentWriter {
     const kept = partial.length === BLOCK_DATA_BYTES ? NO_BYTES : partial;
     const bytes = Buffer.allocUnsafeSlow(Math.ceil((kept.length + more.length) / BLOCK_DATA_BYTES) * BLOCK_BYTES);
     bytes.set(kept);
-    const filled = fillBlocks(bytes, 0, kept.length, more);
+    const filled = fillBlocks(bytes, kept.length, more);
     await orUnwritten(path, file.write(bytes, blockAt(end, base) * BLOCK_BYTES));
     this.#note(group, { ...tail, end: end + more.length, partial: filled });
   }
 
-  async #begin(group: GroupId, start: SegmentStart, records: Uint8Array): Promise<void> {
+  /** `base` is the start of the segment before. */
+  async #begin(group: GroupId, start: SegmentStart, records: Uint8Array, base?: number): Promise<void> {
     await this.#close(group);
     if (start.position === 0) await this.#makeDirectory(group);
     const path = this.#pathOf(group, start.position);
     const file = await this.#disk.openToWrite(path, 'create');
     const bytes = Buffer.allocUnsafeSlow((1 + Math.ceil(records.length / BLOCK_DATA_BYTES)) * BLOCK_BYTES);
     writeHeader(bytes, start);
-    const partial = fillBlocks(bytes, BLOCK_BYTES, 0, records);
+    const partial = fillBlocks(bytes.subarray(BLOCK_BYTES), 0, records);
     await orUnwritten(path, file.write(bytes, 0));
     this.#directories.add(this.#directoryOf(group));
+    if (base !== undefined) {
+      this.#unsealed.set(group, [...(this.#unsealed.get(group) ?? []), { base, next: start.position }]);
+    }
     this.#note(group, { path, base: start.position, file, end: start.position + records.length, partial });
   }
 
@@ -211,10 +222,12 @@ export class SegmentWriter {
   }
 
   async #sync(): Promise<ReadonlyMap<GroupId, SyncedTail>> {
-    const [files, directories, written] = [this.#files, this.#directories, this.#written];
+    const [files, directories, written, unsealed] = [this.#files, this.#directories, this.#written, this.#unsealed];
     this.#files = new Set();
     this.#directories = new Set();
     this.#written = new Map();
+    this.#unsealed = new Map();
+    await inParallel(AT_ONCE, [...unsealed], ([group, segments]) => this.#seal(group, segments));
     const orRemoved = ignoring(isMissing);
     await inParallel(AT_ONCE, [...files], (path) => orUnwritten(path, this.#disk.syncFile(path).catch(orRemoved)));
     await inParallel(AT_ONCE, [...directories], (path) =>
@@ -226,16 +239,19 @@ export class SegmentWriter {
     return new Map(tails);
   }
 
+  async #seal(group: GroupId, segments: readonly EndedSegment[]): Promise<void> {
+    for (const segment of segments) {
+      const fault = await sealSegment(this.#disk, this.#directoryOf(group), segment);
+      if (fault !== undefined) throw damageOf(group, segment, fault);
+    }
+  }
+
   async #remove(path: string): Promise<void> {
     this.#files.delete(path);
     // A reader that has the file open finds it empty and looks for it again. Another history may share the file.
     if ((await this.#disk.stat(path)).nlink === 1) {
-      const file = await this.#disk.openToWrite(path, 'existing');
-      try {
-        await file.truncate(0);
-      } finally {
-        await file.close();
-      }
+      await using file = await this.#disk.openToWrite(path, 'existing');
+      await file.truncate(0);
     }
     await this.#disk.remove(path);
   }
@@ -263,24 +279,6 @@ export class SegmentWriter {
 
   #pathOf(group: GroupId, base: number): string {
     return `${this.#directoryOf(group)}/${segmentName(base)}`;
-  }
-}
-
-/**
- * Puts records into the blocks from offset `at` on, the first of which has `used` bytes of data. Returns the data of
- * the last block.
- */
-function fillBlocks(bytes: Uint8Array, at: number, used: number, records: Uint8Array): Uint8Array {
-  let taken = 0;
-  let filled = used;
-  for (let place = at; ; place += BLOCK_BYTES) {
-    const more = records.subarray(taken, taken + BLOCK_DATA_BYTES - filled);
-    bytes.set(more, place + filled);
-    taken += more.length;
-    filled += more.length;
-    sealBlock(bytes, place, filled);
-    if (taken === records.length) return new Uint8Array(bytes.subarray(place, place + filled));
-    filled = 0;
   }
 }
 

@@ -1,12 +1,15 @@
 // Goal: after a power loss at any call, everything that a sync covered can be read, and what it did not cover is right
-// or gone. Method: a simulated disk that keeps everything, nothing, or some of what was not synced; a cut to the last
-// synced end or to a later one, as after rows that survived; then more appends, and another power loss.
+// or gone; and sealed segments have whole footers, or for a while none. Method: a simulated disk that keeps everything,
+// nothing, or some of what was not synced; a cut to the last synced end or to a later one, as after rows that survived;
+// then more appends, and another power loss.
 import { expect, it } from 'vitest';
 import { type GroupId, toGroupId } from '#base';
 import { HistoryFault } from '#kv';
+import { bytesUpTo, groupName, segmentBases, segmentName } from '../../../src/storage/segments/segment-format.ts';
+import { endedSegments } from '../../../src/storage/segments/segment-seal.ts';
 import { bytesAt, recordsAt } from '../../support/history-records.ts';
 import type { MemorySegmentDisk, SegmentSurvival } from '../../support/memory-segment-disk.ts';
-import { SegmentHistories } from '../../support/segment-histories.ts';
+import { HISTORIES, SegmentHistories, verified } from '../../support/segment-histories.ts';
 
 const GROUPS = [toGroupId(1), toGroupId(2)] as const;
 const SEGMENT_BYTES = 10_000;
@@ -30,7 +33,7 @@ const LENGTHS: readonly (readonly number[])[] = [
   [4_090],
   [20],
   [700, 15_000],
-  [5],
+  [6],
 ];
 
 async function append(
@@ -68,7 +71,7 @@ async function work(kept: SegmentHistories, known: Known): Promise<void> {
     await append(kept, known, group, [1_000, 7_000]);
   }
   await sync(kept, known);
-  for (const group of GROUPS) await append(kept, known, group, [9, 9_000]);
+  for (const group of GROUPS) await append(kept, known, group, [10, 9_000]);
   await kept.histories.copy(GROUPS[0], toGroupId(3));
 }
 
@@ -117,6 +120,7 @@ async function recover(kept: SegmentHistories, { ends, synced, segments }: Known
     // Between the synced end and this one there may be faults, which end the read of all that follows.
     const found = readOrFault(() => history.read(group, { from: durable, to: end }));
     expect(found === undefined || Buffer.compare(found, bytesAt(durable, end - durable)) === 0).toBe(true);
+    if (found !== undefined) expectFooters(disk, group, { mayBeMissing: true });
     expect(await kept.cut(group, durable)).toBe(durable);
     expect(Buffer.compare(history.read(group, { from: 0, to: durable }), bytesAt(0, durable))).toBe(0);
     expect(() => history.read(group, { from: durable, to: durable + 1 })).toThrow(HistoryFault);
@@ -126,11 +130,23 @@ async function recover(kept: SegmentHistories, { ends, synced, segments }: Known
     await append(kept, next, group, [100, 12_000]);
   }
   await sync(kept, next);
+  for (const group of GROUPS) expectFooters(disk, group);
   const again = kept.afterPowerLoss(NOTHING);
   for (const group of GROUPS) {
     const end = next.ends.get(group) ?? 0;
     expect(await again.cut(group, end)).toBe(end);
+    expectFooters(again.disk, group);
     expect(Buffer.compare(again.history.read(group, { from: 0, to: end }), bytesAt(0, end))).toBe(0);
+  }
+}
+
+/** Every segment but the last has its footer, or none at all. */
+function expectFooters(disk: MemorySegmentDisk, group: GroupId, { mayBeMissing = false } = {}): void {
+  const directory = `${HISTORIES}/${groupName(group)}`;
+  for (const segment of endedSegments(segmentBases(disk.list(directory)))) {
+    const path = `${directory}/${segmentName(segment.base)}`;
+    if (mayBeMissing && disk.file(path).length === bytesUpTo(segment.next, segment.base)) continue;
+    expect(verified(disk, path, segment)).toMatchObject({ position: segment.next });
   }
 }
 

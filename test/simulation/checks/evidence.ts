@@ -25,8 +25,6 @@ export interface FinalDatabase extends Scope {
   /** The first instance of its history, which is another one after a recovery. */
   readonly rootId?: string | undefined;
   readonly transactions: readonly TransactionSeen[];
-  /** Names and contents of the files of its history, where histories have many. */
-  readonly segments?: readonly string[];
   /** Absent when no client defines components, or nothing was read. */
   readonly definitions?: FinalDefinitions | undefined;
   /** Subscribers of this instance that miss events. */

@@ -11,12 +11,9 @@
 //
 // Writes are sequential with random delays, and become visible shortly before their acknowledgement. The store outlives
 // the process of its node; each thread has its own handle, which waits in that thread.
-import { crc32 } from 'node:zlib';
-import { assert, DatabaseError, type GroupId } from '#base';
-import type { HistoryAppend, HistoryReader, KvBatch, KvRange, KvRow, KvStore, KvWriteOptions, SegmentStart } from '#kv';
-import { recordLength } from '../../../src/database/record.ts';
+import { assert, DatabaseError } from '#base';
+import type { HistoryReader, KvBatch, KvRange, KvRow, KvStore, KvWriteOptions } from '#kv';
 import { Histories, type TailRows } from '../../../src/storage/segments/histories.ts';
-import { groupName } from '../../../src/storage/segments/segment-format.ts';
 import { memoryKv } from '../../support/memory-kv.ts';
 import { MemorySegmentDisk } from '../../support/memory-segment-disk.ts';
 import { type Operation, RecordedBatch, replay } from '../../support/recorded-batch.ts';
@@ -49,9 +46,6 @@ const SYNC_US_MEAN = 600;
 const CLEAR_ROWS = 100;
 /** Bytes on both sides of a flipped one, by which the flip is found again in a rewritten row. */
 const AROUND = 8;
-/** Spreads positions; no reader looks at the hash. */
-const SPREAD = 0x9e3779b1;
-const NO_HASH = new Uint8Array(32);
 /** First byte of a write in the trace. */
 const [SYNCED, UNSYNCED] = [Uint8Array.of(1), Uint8Array.of(0)];
 
@@ -81,8 +75,6 @@ export class SimStore {
   #isBroken = false;
   readonly #thrown = new WeakSet<object>();
   byteLength = 0;
-  /** True when many records begin a segment. */
-  hasShortSegments = false;
 
   /** `seen` receives every write, in the order in which they become visible. */
   constructor(random: Rng, seen: (bytes: Uint8Array) => void = () => undefined) {
@@ -102,8 +94,11 @@ export class SimStore {
     }
     copy.#useDisk(this.#disk.snapshot());
     copy.byteLength = this.byteLength;
-    copy.hasShortSegments = this.hasShortSegments;
     return copy;
+  }
+
+  get disk(): MemorySegmentDisk {
+    return this.#disk;
   }
 
   get isDamaged(): boolean {
@@ -133,12 +128,6 @@ export class SimStore {
   /** Calls `strike` after `writes` more writes, of this process or the next; undefined: never. */
   strikeAfter(writes: number, strike: (() => void) | undefined): void {
     this.#strike = strike && { left: writes, strike };
-  }
-
-  /** Names and contents of the segments of a history. */
-  segments(group: GroupId): readonly string[] {
-    const files = this.#disk.files.filter((path) => path.includes(`/${groupName(group)}/`));
-    return files.map((path) => `${path} ${crc32(this.#disk.file(path))}`);
   }
 
   /** Called when a process serves: the lost writes have been replaced, and the backup is dropped. */
@@ -283,8 +272,7 @@ export class SimStore {
       this.#seen(bytes);
       this.byteLength += bytes.length;
     }
-    const short = new Map([...appends].map(([group, records]) => [group, withShortSegments(records)]));
-    await this.#histories.append(this.hasShortSegments ? short : appends);
+    await this.#histories.append(appends);
     await isolate.sleep(this.#random.between(1, 50), 'history written');
   }
 
@@ -396,18 +384,6 @@ function mendedWrite(write: Write, key: Uint8Array, right: (value: Uint8Array) =
     return { ...operation, value: right(operation.value) ?? operation.value };
   });
   return { ...write, operations };
-}
-
-/** Begins segments at records that are chosen by their position, so all replicas choose the same ones. */
-function withShortSegments({ position, bytes, segments }: HistoryAppend): HistoryAppend {
-  const more: SegmentStart[] = [];
-  for (let at = 0; at < bytes.length; at += recordLength(bytes, at) ?? bytes.length) {
-    const start = position + at;
-    const known = segments.find((each) => each.position === start);
-    if (known !== undefined) more.push(known);
-    else if (Math.imul(start, SPREAD) >>> 28 === 0) more.push({ position: start, revision: 0, chainHash: NO_HASH });
-  }
-  return { position, bytes, segments: more };
 }
 
 /** A range whose reads wait for the disk from time to time. */

@@ -21,6 +21,7 @@ import type { Rng } from '../engine/random.ts';
 import type { Simulator } from '../engine/simulator.ts';
 import type { History } from '../history.ts';
 import { DIRECTORY } from '../node/process.ts';
+import { MACHINES } from '../node/releases.ts';
 import type { ClusterPlace } from '../node/seat.ts';
 import type { Ending, Maintenance, SimNode } from '../node/sim-node.ts';
 
@@ -227,7 +228,7 @@ async function command(
       logDirectory: DIRECTORY,
       storeLogs: [],
     });
-  await using node = await openStoppedNode(DIRECTORY, { openStore, disk, places: disk.places });
+  await using node = await openStoppedNode(DIRECTORY, { openStore, disk, places: disk.places, machines: MACHINES });
   const fault = faultInRefounding(node);
   if (fault?.isDone === true) return { identity: node.identity, bindings: node.catalog.list() };
   if (fault !== undefined) return fault.reason;

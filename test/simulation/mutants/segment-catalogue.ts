@@ -33,6 +33,75 @@ export const SEGMENT_MUTANTS: readonly Mutant[] = [
     find: '    this.#directories.add(this.#directoryOf(group));\n',
     replace: '',
     breaks: 'a synced segment behind others is lost with its name',
-    run: { segments: true },
+  },
+  {
+    name: 'unsynced-history-of-the-last-process',
+    file: `${SEGMENTS}/segment-cut.ts`,
+    find: '  const files = end > synced.end ? await writeAgain(ports, bases, synced.end, end) : [];',
+    replace: '  void writeAgain;\n  const files: string[] = [];',
+    breaks: 'records that the last process has not synced are never synced',
+    run: { aimed: true },
+  },
+  {
+    name: 'cut-keeps-later-segments',
+    file: `${SEGMENTS}/segment-cut.ts`,
+    find: '  for (const base of removed.toReversed()) await ports.remove(`${ports.directory}/${segmentName(base)}`);\n',
+    replace: '',
+    breaks: 'segments behind the end of a history stay',
+  },
+  {
+    name: 'torn-block-taken-for-whole',
+    file: `${SEGMENTS}/segment-cut.ts`,
+    find: '  return bytes !== undefined && (usedInBlock(bytes, 0) ?? 0) >= last.wanted;',
+    replace: '  return bytes !== undefined && (usedInBlock(bytes, 0) ?? last.wanted) >= last.wanted;',
+    breaks: 'a block that a power failure has torn is taken for what was written',
+  },
+  {
+    name: 'synced-end-kept-after-cut',
+    file: `${SEGMENTS}/segment-cut.ts`,
+    find: '  if (end < synced.end) await ports.note(',
+    replace: '  if (end < 0) await ports.note(',
+    breaks: 'a row says that bytes are synced that a cut has removed',
+    run: { aimed: true },
+  },
+  {
+    name: 'history-beyond-the-rows-kept',
+    file: 'src/cluster/core/crash-recovery.ts',
+    find: '  const reaches = (await kv.cutHistory(group, applied.end)) === applied.end;',
+    replace: '  const reaches = true;',
+    breaks: 'records without rows stay in a history that is written on',
+  },
+  {
+    name: 'files-not-looked-for-again',
+    file: `${SEGMENTS}/segment-reader.ts`,
+    find: '      this.#files.forget(group);\n      if (repeat === REPEATS + PAUSED_REPEATS) throw new HistoryFault(group, range, found);\n      if (repeat >= REPEATS) this.#pauses.now();',
+    replace:
+      '      if (repeat === REPEATS + PAUSED_REPEATS) throw new HistoryFault(group, range, found);\n      if (repeat >= REPEATS) this.#pauses.now();',
+    and: [
+      {
+        file: `${SEGMENTS}/segment-reader.ts`,
+        find: '      this.#files.forget(group);\n      if (repeat === REPEATS + PAUSED_REPEATS) throw new HistoryFault(group, range, found);\n      if (repeat >= REPEATS) await this.#pauses.later();',
+        replace:
+          '      if (repeat === REPEATS + PAUSED_REPEATS) throw new HistoryFault(group, range, found);\n      if (repeat >= REPEATS) await this.#pauses.later();',
+      },
+    ],
+    breaks: 'a reader does not find segments that were begun since it listed them',
+  },
+  {
+    name: 'segment-for-each-flush',
+    file: 'src/database/database-writer.ts',
+    find: '    if (position > 0 && position < this.#segmentStart + this.#segmentBytes) return position;',
+    replace: '    if (position > 0 && this.#current.records.byteLength > 0) return position;',
+    breaks: 'replicas have other segments of one history',
+    run: { nodes: 3 },
+  },
+  {
+    name: 'control-rows-not-made-again',
+    file: 'src/database/database-writer.ts',
+    find: '    if (isControl(record)) this.#noteControl({ ...record, hash: copyRange(record.hash) });\n    else {',
+    replace:
+      '    if (isControl(record)) {\n      if (record.kind === RECORD.DEFINITION) this.#definitions += 1;\n      this.#control = { position: record.position, hash: copyRange(record.hash) };\n      this.#end = record.end;\n    } else {',
+    breaks: 'definitions and refusals are not found any more when rows were made again from the history',
+    run: { definitions: true },
   },
 ];

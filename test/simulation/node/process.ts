@@ -17,7 +17,6 @@ import type { Membership } from '#raft';
 import { createService, type ServiceLimits, type Timers } from '#service';
 import { DiskGuard, type DiskThresholds, type LogWriter, type WalIdentity } from '#storage';
 import { CoreCounter } from '../../../src/cluster/core/observer.ts';
-import { databaseMachines } from '../../../src/cluster/database-machines.ts';
 import { watchDisk } from '../../../src/cluster/front/disk-watch.ts';
 import { settleLog } from '../../../src/cluster/store/next-log.ts';
 import { clusterOf, unobservedSnapshots } from '../../support/cluster/core-parts.ts';
@@ -29,6 +28,7 @@ import { Isolate } from '../engine/isolate.ts';
 import type { Rng } from '../engine/random.ts';
 import type { Simulator } from '../engine/simulator.ts';
 import { quietLogger, quietMetrics } from './quiet.ts';
+import { MACHINES } from './releases.ts';
 import { type ClusterPlace, Seat } from './seat.ts';
 import type { SimClock } from './sim-clock.ts';
 import { SimFront } from './sim-front.ts';
@@ -250,9 +250,10 @@ export class NodeProcess {
       ...clusterOf([NODE], NODE),
       kv,
       syncStore: kv.syncFiles,
+      damage: this.#audits(),
       log,
       peers: noPeers,
-      machines: databaseMachines,
+      machines: MACHINES,
       limits: { ...LIMITS, ...settings.limits },
       clock,
       monotonicMs: () => clock.monotonicMs(),
@@ -260,6 +261,18 @@ export class NodeProcess {
       snapshotObserver: unobservedSnapshots,
       observer,
       later: (work) => this.core.turn('later', work),
+    };
+  }
+
+  /** Audits what crash recovery has found whole. With rows that the disk has damaged, half of the starts do so. */
+  #audits(): CorePorts['damage'] {
+    const { simulator, name, store, random } = this.#parts;
+    if (store.isDamaged && random.split('audit').chance(0.5)) return undefined;
+    return {
+      onRebuild: (group, fault) => {
+        if (!store.isDamaged) throw new Error(`Group ${group} was found whole, and its audit fails: ${fault}`);
+        simulator.note(`${name} rebuilds group ${group}: ${fault}`);
+      },
     };
   }
 

@@ -17,8 +17,6 @@ import type { SimFront } from './sim-front.ts';
 
 export interface NodeSettings extends ProcessSettings {
   readonly clockPpm: number;
-  /** True when histories have many short segments. */
-  readonly hasShortSegments?: boolean;
   /** Maximum delay between the end of a process and the start of the next one. */
   readonly restartUsMax: number;
 }
@@ -284,7 +282,6 @@ export class SimNode {
     const { trace } = this.#simulator;
     const store = new SimStore(this.#simulator.random(name), (bytes) => trace.bytes(bytes));
     store.hasRoom = () => this.disk.availableBytes > 0;
-    store.hasShortSegments = this.#settings.hasShortSegments === true;
     return store;
   }
 

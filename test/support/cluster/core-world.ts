@@ -10,6 +10,14 @@ import { MemoryLog } from './memory-log.ts';
 
 const NODE = toNodeId(1);
 
+/** Data that survive a crash; default: all of them. */
+interface Kept {
+  readonly torn?: number;
+  readonly survives?: (unsynced: number) => boolean;
+  /** The process found damage. */
+  readonly isSuspect?: boolean;
+}
+
 export class CoreWorld {
   log: MemoryLog;
   kv: LossyKv;
@@ -67,13 +75,17 @@ export class CoreWorld {
     this.core.reportDisk(level);
   }
 
-  async start(): Promise<void> {
+  /** Groups that a start has rebuilt, because the last process found damage. */
+  readonly rebuilt: GroupId[] = [];
+
+  async start(isSuspect = false): Promise<void> {
     const { log, kv } = this;
     const clock: Clock = { nowMs: () => this.nowMs };
     const ports: CorePorts = {
       ...clusterOf([NODE], NODE),
       kv,
       syncStore: () => kv.checkpointFiles(),
+      damage: isSuspect ? { onRebuild: (group) => this.rebuilt.push(group) } : undefined,
       log,
       peers: noPeers,
       machines: databaseKit.machines,
@@ -105,10 +117,10 @@ export class CoreWorld {
   }
 
   /** The process dies, and the next one starts with the data that the disks kept. */
-  async crash(kept: { readonly torn?: number; readonly survives?: (unsynced: number) => boolean } = {}): Promise<void> {
+  async crash(kept: Kept = {}): Promise<void> {
     this.log = this.log.crash(kept.torn ?? 0);
     this.kv = await this.kv.crash(kept.survives ?? (() => true));
-    await this.start();
+    await this.start(kept.isSuspect);
   }
 
   /** Advances time and ticks. */

@@ -11,7 +11,7 @@ import { simulated } from '../segment-histories.ts';
 
 export class LossyKv implements KvStore {
   readonly #visible = memoryKv();
-  readonly #disk: MemorySegmentDisk;
+  readonly disk: MemorySegmentDisk;
   readonly #histories: Histories;
   readonly #journal: { readonly operations: readonly Operation[]; isDurable: boolean }[] = [];
   /** Writes wait for this promise, so that a test can observe the state between a commit and its application. */
@@ -20,7 +20,7 @@ export class LossyKv implements KvStore {
   readonly writes: number[] = [];
 
   constructor(disk: MemorySegmentDisk = new MemorySegmentDisk()) {
-    this.#disk = disk;
+    this.disk = disk;
     const rows = { get: (key: Uint8Array) => this.#visible.get(key), write: this.#writeTails.bind(this) };
     this.#histories = new Histories(simulated(disk, rows));
   }
@@ -95,7 +95,7 @@ export class LossyKv implements KvStore {
   /** The store after a crash; `survives` decides for each unsynced batch, by its number. */
   async crash(survives: (unsynced: number) => boolean): Promise<LossyKv> {
     const areKept = Array.from({ length: this.unsyncedCount }, (_, number) => survives(number)).every(Boolean);
-    const next = new LossyKv(this.#disk.afterPowerLoss({ sector: () => areKept, name: () => areKept }));
+    const next = new LossyKv(this.disk.afterPowerLoss({ sector: () => areKept, name: () => areKept }));
     let unsynced = 0;
     for (const { operations, isDurable } of this.#journal) {
       const survived = isDurable || survives(unsynced);

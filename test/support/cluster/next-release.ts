@@ -49,28 +49,34 @@ function laterMachine(inner: Machine): Machine {
   return machine;
 }
 
-const LATER_MACHINES: Release['machines'] = {
-  ...databaseMachines,
-  createDatabase: (kv, binding, founders) => laterMachine(databaseMachines.createDatabase(kv, binding, founders)),
-  openDatabase: (kv, group) => {
-    const machine = databaseMachines.openDatabase(kv, group);
-    return machine && laterMachine(machine);
-  },
-  importState: (kv, group, machine) => databaseMachines.importState(kv, group, inners.get(machine) ?? machine),
-  faultInForwarded: (group, payload) => databaseMachines.faultInForwarded(group, lowered(payload)),
-  stamp: (payload, recordedTimeMs) => {
-    const [level = LEVEL_FIRST] = payload;
-    if (level > LEVELS.max) payload[0] = LEVEL_FIRST;
-    databaseMachines.stamp(payload, recordedTimeMs);
-    payload[0] = level;
-  },
-};
+function laterMachines(machines: Release['machines']): Release['machines'] {
+  return {
+    ...machines,
+    createDatabase: (kv, binding, founders) => laterMachine(machines.createDatabase(kv, binding, founders)),
+    openDatabase: (kv, group) => {
+      const machine = machines.openDatabase(kv, group);
+      return machine && laterMachine(machine);
+    },
+    importState: (kv, group, machine) => machines.importState(kv, group, inners.get(machine) ?? machine),
+    faultInForwarded: (group, payload) => machines.faultInForwarded(group, lowered(payload)),
+    stamp: (payload, recordedTimeMs) => {
+      const [level = LEVEL_FIRST] = payload;
+      if (level > LEVELS.max) payload[0] = LEVEL_FIRST;
+      machines.stamp(payload, recordedTimeMs);
+      payload[0] = level;
+    },
+  };
+}
 
-export const nextRelease: Release = laterRelease(NEXT_LEVELS);
+const RELEASES = laterReleases(databaseMachines);
+export const nextRelease: Release = RELEASES.nextRelease;
+export const lastRelease: Release = RELEASES.lastRelease;
 
-/** The release after the next one. */
-export const lastRelease: Release = laterRelease(LAST_LEVELS);
-
-function laterRelease(levels: LevelRange): Release {
-  return { levels, machines: LATER_MACHINES };
+/** The next release, and the one after it. */
+export function laterReleases(machines: Release['machines']): Readonly<Record<'nextRelease' | 'lastRelease', Release>> {
+  const later = laterMachines(machines);
+  return {
+    nextRelease: { levels: NEXT_LEVELS, machines: later },
+    lastRelease: { levels: LAST_LEVELS, machines: later },
+  };
 }

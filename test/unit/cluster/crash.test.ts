@@ -1,11 +1,14 @@
 // Goal: after a crash with any loss of recent appends and unsynced batches, a node continues with its acknowledged
 // writes, or refuses to start on inconsistent data. Method: crashes at chosen moments; the simulation has random ones.
 import { describe, expect, it } from 'vitest';
-import { CATALOG_GROUP, type GroupId, LEVELS } from '#base';
+import { CATALOG_GROUP, type GroupId, LEVELS, toHex } from '#base';
+import { RowKeys } from '#database';
+import { TABLE, tableOfKey } from '../../../src/database/keys.ts';
 import type { LogRecord } from '../../../src/storage/log-records.ts';
 import { CoreWorld, settle } from '../../support/cluster/core-world.ts';
 import { LossyKv } from '../../support/cluster/lossy-kv.ts';
 import { MemoryLog } from '../../support/cluster/memory-log.ts';
+import { dump } from '../../support/database-rows.ts';
 
 describe('recovery (C2, C7)', () => {
   async function written(): Promise<{ world: CoreWorld; group: GroupId }> {
@@ -105,6 +108,67 @@ describe('recovery (C2, C7)', () => {
     next.kv = hasStore ? await world.kv.crash(() => true) : new LossyKv();
     next.log = new MemoryLog(world.log.durable.flatMap(change));
     await expect(next.start()).rejects.toMatchObject({ details: { reason } });
+  });
+});
+
+describe('a start after damage was found (D26)', () => {
+  type Damage = (value: Uint8Array) => Uint8Array | undefined;
+
+  /** A node whose log has nothing that its database has not. */
+  async function settled(): Promise<{ world: CoreWorld; group: GroupId; rows: readonly string[] }> {
+    const { world, group } = await CoreWorld.withShop();
+    for (const text of ['one', 'two', 'three']) await world.transact(group, text);
+    await settle();
+    await world.crash();
+    await settle();
+    return { world, group, rows: await dump(world.kv, group) };
+  }
+
+  async function keysOf({ kv }: CoreWorld, group: GroupId): Promise<readonly Uint8Array[]> {
+    const range = kv.range(new RowKeys(group).all());
+    const rows = await range.next(1000);
+    await range.close();
+    return rows.map(({ key }) => key).filter((key) => tableOfKey(key) !== TABLE.APPLIED);
+  }
+
+  async function damage({ kv }: CoreWorld, key: Uint8Array, change: Damage): Promise<void> {
+    const batch = kv.batch();
+    const value = change((kv.get(key) ?? new Uint8Array(0)).slice());
+    if (value === undefined) batch.del(key);
+    else batch.put(key, value);
+    await kv.write(batch, { sync: true });
+  }
+
+  it.each<[string, Damage]>([
+    ['is missing', () => undefined],
+    ['has a wrong byte', (value) => value.with(1, (value[1] ?? 0) ^ 16)],
+  ])('rebuilds a database of which any row %s', async (_what, change) => {
+    const { world, group, rows } = await settled();
+    const keys = await keysOf(world, group);
+    for (const key of keys) {
+      // A rebuild is one flush, which has fewer rows of times.
+      if (world.kv.get(key) === undefined) continue;
+      await damage(world, key, change);
+      await world.crash({ isSuspect: true });
+      await settle();
+      expect(world.rebuilt.splice(0), toHex(key)).toEqual([group]);
+      expect(await dump(world.kv, group), toHex(key)).toEqual(rows);
+    }
+    expect(keys.length).toBeGreaterThan(12);
+    await world.transact(group, 'four');
+    expect(await world.history(group)).toEqual(['one', 'two', 'three', 'four']);
+  });
+
+  it('rebuilds nothing when every row is there', async () => {
+    const { world, group, rows } = await settled();
+    await world.crash({ isSuspect: true });
+    expect([world.rebuilt, await dump(world.kv, group)]).toEqual([[], rows]);
+  });
+
+  it('is refused when the applied row is damaged', async () => {
+    const { world, group } = await settled();
+    await damage(world, new RowKeys(group).applied().slice(), (value) => value.with(1, (value[1] ?? 0) ^ 16));
+    await expect(world.crash({ isSuspect: true })).rejects.toMatchObject({ details: { reason: 'CorruptRecord' } });
   });
 });
 

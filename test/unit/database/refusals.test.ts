@@ -3,8 +3,8 @@
 import { describe, expect, it } from 'vitest';
 import { NO_BYTES, toHex, toLogIndex, toRevision, toTerm } from '#base';
 import { compareHistory, encodePoint, HistoryExport, rebuildDerived, refusalOf, verifyHistory } from '#database';
+import { RECORD } from '#kv';
 import { ALL, type Constraint, encodeTransactPayload, NO_OPTIONS, ORIGIN, stampPayload } from '#model';
-import { RECORD } from '../../../src/database/record.ts';
 import { encodeRefusal, readRefusal } from '../../../src/database/refusal-record.ts';
 import { CREATED_AT_MS, DatabaseHost, historyFor, synced, takeOver } from '../../support/database-host.ts';
 import { dump, sharedContent } from '../../support/database-rows.ts';
@@ -136,6 +136,22 @@ describe('the kept refusals (D25)', () => {
     expect(one.machine.applied.end).toBeLessThan(further.machine.applied.control?.position ?? 0);
     expect(compared(further)).toMatchObject({ here: expect.not.stringMatching(hash(further)), there: hash(further) });
     expect(HistoryExport.open(one.source, encodePoint(other.machine.applied))).toContain(what);
+  });
+
+  it('that differ before an equal one are noticed by its hash', async () => {
+    const [one, other] = await Promise.all(
+      [2, 3].map(async (first) => {
+        const host = new DatabaseHost();
+        for (const id of [first, 4]) await host.apply(payload(id, [NEVER]));
+        await host.flush();
+        return host;
+      }),
+    );
+    if (one === undefined || other === undefined) throw new Error();
+    const { control } = one.machine.applied;
+    expect(other.machine.applied.control?.position).toBe(control?.position);
+    const what = `the hash of the control record at ${control?.position}`;
+    expect(compareHistory(one.source, other.machine.applied)).toMatchObject({ what });
   });
 
   it('are found missing after a durable entry, and are restored from the log (D11)', async () => {

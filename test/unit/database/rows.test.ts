@@ -13,6 +13,7 @@ import {
   toTerm,
   uuidv7,
 } from '#base';
+import { RECORD } from '#kv';
 import { encodeTransactPayload, NO_OPTIONS, readTransactPayload, type StoredEventId, stampPayload } from '#model';
 import { readAppliedRow, writeApplied } from '../../../src/database/applied.ts';
 import { sealRow } from '../../../src/database/corruption.ts';
@@ -32,7 +33,6 @@ import { HEAD_KIND, type HeadName } from '../../../src/database/keys.ts';
 import { extraOf, PostingBlock, type PostingEntry, PostingPlace, writePosting } from '../../../src/database/posting.ts';
 import {
   type ControlToWrite,
-  RECORD,
   type RecordToWrite,
   readControlHead,
   readRecord,

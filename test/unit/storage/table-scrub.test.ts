@@ -3,8 +3,10 @@
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { type LevelStore, openLevelStore, ScrubThread } from '#storage';
+import { toGroupId } from '#base';
+import { historiesIn, type LevelStore, openLevelStore, ScrubThread } from '#storage';
 import { TableScrub } from '../../../src/storage/table-scrub.ts';
+import { recordsAt } from '../../support/history-records.ts';
 import { testDir } from '../../support/test-scope.ts';
 
 const NOTHING = new Uint8Array(0);
@@ -103,4 +105,29 @@ test('the thread starts with the first table, reports the verified bytes of each
   flip(join(dir, name), 300_000);
   const failure = await damage.promise;
   expect(failure).toMatchObject({ name: 'StorageFailure', kind: 'corrupt', path: join(dir, name) });
+});
+
+test('the thread verifies sealed segments, too, and reports a damaged one', async () => {
+  const dir = testDir();
+  const store = await openLevelStore(dir);
+  onTestFinished(async () => store.close());
+  await writeTable(store, 0);
+  const batch = store.batch();
+  batch.append(toGroupId(7), recordsAt({ position: 0, lengths: [400_000, 600_000, 10], segmentBytes: 400_000 }));
+  await store.write(batch);
+  await store.checkpointFiles();
+  const path = join(historiesIn(dir), '00000007/0000000000061a80.segment');
+  const damage = Promise.withResolvers<Error>();
+  let bytes = 0;
+  const onVerified = (facts: { readonly bytes: number }): void => {
+    bytes += facts.bytes;
+    // All of the first round.
+    if (bytes < 1_800_000) return;
+    flip(path, 300_000);
+    bytes = Number.NEGATIVE_INFINITY;
+  };
+  const pace = { firstLookBytes: 2 ** 30, roundBytes: 2 ** 30, roundMs: 20, pollMs: 5 };
+  const thread = new ScrubThread({ directory: dir }, { onVerified, onFailure: damage.resolve }, pace);
+  onTestFinished(async () => thread.close());
+  expect(await damage.promise).toMatchObject({ name: 'StorageFailure', kind: 'corrupt', path });
 });

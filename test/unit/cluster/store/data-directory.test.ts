@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { crc32, replicaOf, toGroupId, toNodeId } from '#base';
+import { CATALOG_GROUP, crc32, replicaOf, toGroupId, toNodeId } from '#base';
 import type { Joined } from '#cluster';
 import { RowKeys } from '#database';
 import { membershipOf } from '#raft';
@@ -96,13 +96,17 @@ describe('the alarm', () => {
   const seen: boolean[] = [];
   const options = { ...OPTIONS, onSuspicion: (isSuspect: boolean) => seen.push(isSuspect) };
 
-  it('is raised from the note of damage until every row was verified, and stays when one is damaged', async () => {
+  it('is raised from the note of damage until databases were audited, and stays when a table is damaged', async () => {
     const name = await fillTable(options);
-    expect(seen.splice(0)).toEqual([false, false]);
+    expect(seen.splice(0)).toEqual([false]);
 
     writeFileSync(join(directory, 'damage'), 'a table\n');
-    await (await openDataDirectory(directory, options)).store.close();
-    expect(seen.splice(0)).toEqual([true, false]);
+    const { store, isSuspect, clearSuspicion } = await openDataDirectory(directory, options);
+    await store.close();
+    expect([isSuspect, existsSync(join(directory, 'damage'))]).toEqual([true, true]);
+    expect(seen.splice(0)).toEqual([true]);
+    clearSuspicion();
+    expect([seen.splice(0), existsSync(join(directory, 'damage'))]).toEqual([[false], false]);
 
     const table = join(directory, 'store', name);
     const bytes = readFileSync(table);
@@ -135,14 +139,16 @@ describe('the alarm', () => {
       bytes.writeUInt8(bytes.readUInt8(at) ^ 1, at);
     }
     writeFileSync(segment, bytes);
-    await (await openDataDirectory(directory, options)).store.close();
+    const whole = await openDataDirectory(directory, options);
+    await whole.store.close();
+    whole.clearSuspicion();
     expect([seen, existsSync(join(directory, 'damage'))]).toEqual([[true, true, true, false], false]);
   });
 
-  it('stays when a row is damaged whose block has a valid checksum, and the error has advice', async () => {
+  it('stays when a row of the catalog is damaged whose block has a valid checksum, and the error has advice', async () => {
     const { store } = await openDataDirectory(directory, options);
     const batch = store.batch();
-    batch.put(new RowKeys(toGroupId(1)).transaction(new Uint8Array(16)), Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8));
+    batch.put(new RowKeys(CATALOG_GROUP).bindings(0), Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8));
     await store.write(batch);
     await store.close();
     seen.splice(0);
@@ -150,7 +156,7 @@ describe('the alarm', () => {
     writeFileSync(join(directory, 'damage'), 'a row\n');
     for (let start = 0; start < 2; start++) {
       await expect(openDataDirectory(directory, options)).rejects.toMatchObject({
-        message: expect.stringMatching(/row with key 0100000001020{32} is corrupt.*start the node with --join/),
+        message: expect.stringMatching(/row with key 01000000001000000000 is corrupt.*start the node with --join/),
         details: { reason: 'CorruptRecord' },
       });
     }
@@ -195,16 +201,13 @@ it('the identity is rejected after its node was removed and has recorded it, unt
 });
 
 describe('the lock', () => {
-  it('rejects a second process with the name of the directory, keeps the note of damage, and is released with the first', async () => {
+  it('rejects a second process with the name of the directory, and is released with the first', async () => {
     const { store } = await openDataDirectory(directory, OPTIONS);
-    writeFileSync(join(directory, 'damage'), 'a table\n');
     expect(otherProcess()).toBe(
       `DataDirectoryInUse The data directory ${directory} is open in another process; stop that one, or choose another directory\n`,
     );
-    expect(existsSync(join(directory, 'damage'))).toBe(true);
     await store.close();
     expect(otherProcess()).toBe('opened\n');
-    expect(existsSync(join(directory, 'damage'))).toBe(false);
   });
 });
 

@@ -18,8 +18,23 @@ import {
 import { decodeTail, encodeTail, tailKey } from '../../../../src/storage/segments/synced-tail.ts';
 import { examplesOf } from '../../../support/format-pages.ts';
 import { bytesAt } from '../../../support/history-records.ts';
+import { SegmentHistories } from '../../../support/segment-histories.ts';
 
-const START = { position: 2 ** 50 + 3, revision: 2 ** 40 + 1, chainHash: bytesAt(0, 32) };
+const START = {
+  position: 2 ** 50 + 3,
+  revision: 2 ** 40 + 1,
+  chainHash: bytesAt(0, 32),
+  totalEvents: 2 ** 45 + 5,
+  recordedTimeMs: 1_767_225_600_123,
+};
+/** Start of the second segment in the example. */
+const NEXT = {
+  position: 7,
+  revision: 2,
+  chainHash: new Uint8Array(32).fill(0x22),
+  totalEvents: 1,
+  recordedTimeMs: Date.UTC(2026, 0, 1),
+};
 
 /** Flips each bit in turn. */
 function* flips(bytes: Uint8Array): Generator<number> {
@@ -82,9 +97,9 @@ describe('a header', () => {
 
   it('is refused with another magic, format or length', () => {
     const changes: readonly (readonly [number, number, number, RegExp])[] = [
-      [0, 0x63, 57, /does not begin with "CairnSeg"/],
-      [8, 2, 57, /it has format 2, and this release reads format 1/],
-      [0, 0x43, 58, /does not match/],
+      [0, 0x63, 73, /does not begin with "CairnSeg"/],
+      [8, 2, 73, /it has format 2, and this release reads format 1/],
+      [0, 0x43, 74, /does not match/],
     ];
     for (const [at, byte, used, message] of changes) {
       const bytes = new Uint8Array(BLOCK_BYTES);
@@ -97,18 +112,25 @@ describe('a header', () => {
 });
 
 describe('the format page', () => {
-  it('shows the bytes of a segment and of a tail row', () => {
-    const bytes = new Uint8Array(2 * BLOCK_BYTES);
-    writeHeader(bytes, { position: 0, revision: 1, chainHash: new Uint8Array(32).fill(0x11) });
-    bytes.set(Uint8Array.from([1, 5, ...Buffer.from('hello')]), BLOCK_BYTES);
-    sealBlock(bytes, BLOCK_BYTES, 7);
-    const shown = [
-      [0, 57],
+  it('shows the bytes of a sealed segment and of a tail row', async () => {
+    const { disk, histories } = new SegmentHistories();
+    const first = { position: 0, revision: 1, chainHash: new Uint8Array(32).fill(0x11) };
+    const segments = [{ ...first, totalEvents: 0, recordedTimeMs: 0 }, NEXT];
+    const record = [1, 5, ...Buffer.from('hello')];
+    const records = { position: 0, bytes: Uint8Array.from([...record, ...record]), segments };
+    await histories.append(new Map([[toGroupId(77), records]]));
+    await histories.sync();
+    const bytes = disk.file(disk.files[0] ?? '');
+    const places = [
+      [0, 73],
       [BLOCK_DATA_BYTES, BLOCK_BYTES + 7],
-      [BLOCK_BYTES + BLOCK_DATA_BYTES, 2 * BLOCK_BYTES],
-    ].map(([from, to]) => Buffer.from(bytes.subarray(from, to)));
-    const rest = bytes.length - 57 - 6 - 7 - 6;
-    expect(bytes.reduce((zeros, byte) => zeros + (byte === 0 ? 1 : 0), 0)).toBeGreaterThanOrEqual(rest);
+      [BLOCK_BYTES + BLOCK_DATA_BYTES, 2 * BLOCK_BYTES + 108],
+      [2 * BLOCK_BYTES + BLOCK_DATA_BYTES, 3 * BLOCK_BYTES],
+    ] as const;
+    const shown = places.map(([from, to]) => Buffer.from(bytes.subarray(from, to)));
+    for (const [index, [, from]] of places.entries()) {
+      expect(bytes.subarray(from, places[index + 1]?.[0]).every((byte) => byte === 0)).toBe(true);
+    }
     const tail = encodeTail({ end: 7, crc: crc32(bytes, BLOCK_BYTES, BLOCK_BYTES + 7) });
     const row = Buffer.concat([tailKey(toGroupId(77)), tail]);
     expect([Buffer.concat(shown), row].map((each) => each.toString('hex'))).toEqual(examplesOf('segments.md'));

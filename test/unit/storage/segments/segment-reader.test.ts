@@ -6,7 +6,7 @@ import { HistoryFault, ReadMemory } from '#kv';
 import type { ReadClock } from '../../../../src/storage/segments/read-times.ts';
 import { SegmentReader } from '../../../../src/storage/segments/segment-reader.ts';
 import { SegmentWriter } from '../../../../src/storage/segments/segment-writer.ts';
-import { bytesAt, recordsAt } from '../../../support/history-records.ts';
+import { bytesAt, recordsAt, startAt } from '../../../support/history-records.ts';
 import { MemorySegmentDisk } from '../../../support/memory-segment-disk.ts';
 import { HISTORIES, NO_PAUSES, SegmentHistories, STILL } from '../../../support/segment-histories.ts';
 
@@ -87,8 +87,7 @@ describe('a reader of segments', () => {
     expect(reads).toBe(2);
     await histories.cut(GROUP, 0);
     const bytes = new Uint8Array(5_000).fill(1);
-    const segments = [{ position: 0, revision: 1, chainHash: new Uint8Array(32) }];
-    await histories.append(new Map([[GROUP, { position: 0, bytes, segments }]]));
+    await histories.append(new Map([[GROUP, { position: 0, bytes, segments: [startAt(0)] }]]));
     const [found] = await history.readAll(GROUP, [range], new ReadMemory({}));
     expect(found?.subarray(0, 100)).toEqual(bytes.subarray(100, 200));
   });

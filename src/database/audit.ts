@@ -1,0 +1,127 @@
+/**
+ * The audit of a database: every row must be there, with the content that was written.
+ *
+ * Each row has a checksum, which shows changed content. It does not show that a row is missing. The applied row does,
+ * because it counts: each transaction has two rows, and each event is in one list of each kind, in one row of ids and
+ * in one of times.
+ *
+ * ```
+ * revision       rows of transactions; rows of positions, with numbers 1, 2, 3 …
+ * total events   for streams, types, subjects and sources each: the sum of the heads' counts, and the entries in heads
+ *                and chunks; places in rows of ids; entries in rows of times
+ * definitions    rows of definitions
+ * ```
+ *   D26  The rows that nothing counts are tips of spilled heads, refusals and parts of components. Every other missing
+ *        row is a fault of the audit, and so is every changed value.
+ */
+import { ByteReader, crc32 } from '#base';
+import { type Applied, readAppliedRow } from './applied.ts';
+import { corruptRecord, isFaultOfRow } from './corruption.ts';
+import { readChunk, readHead } from './head.ts';
+import {
+  HEAD_KIND,
+  type HeadKind,
+  RowKeys,
+  revisionOfPosition,
+  SUBJECT_NONE_BYTES,
+  TABLE,
+  tableOfKey,
+} from './keys.ts';
+import type { DatabaseSource } from './reader.ts';
+import { readEventIdRow } from './small-rows.ts';
+import { slices } from './walks.ts';
+
+const CRC_BYTES = 4;
+const KIND_OF_CHUNK_AT = 6;
+const KINDS: ReadonlyMap<number, string> = new Map(
+  Object.entries(HEAD_KIND).map(([name, kind]) => [kind, name.toLowerCase()]),
+);
+
+/** Reads every row of a database, as of one moment. Returns the first fault as text. */
+export async function auditDatabase({ kv, group }: Pick<DatabaseSource, 'kv' | 'group'>): Promise<string | undefined> {
+  const keys = new RowKeys(group);
+  const count = new RowCount();
+  let applied: Applied | undefined;
+  try {
+    for await (const rows of slices(kv.range({ ...keys.all(), fillCache: false }))) {
+      for (const { key, value } of rows) {
+        if (tableOfKey(key) === TABLE.APPLIED) applied = readAppliedRow(key, value);
+        else count.take(key, value);
+      }
+    }
+  } catch (failure) {
+    if (isFaultOfRow(failure)) return failure.message;
+    throw failure;
+  }
+  return applied === undefined ? 'the applied row is missing' : count.faultIn(applied);
+}
+
+/** Throws unless the checksum at the end of the value is right. */
+export function verifyRow(key: Uint8Array, value: Uint8Array): void {
+  const end = value.length - CRC_BYTES;
+  if (end < 1) throw corruptRecord(key, `${value.length} bytes are too few for a format and a checksum`);
+  const [stored, found] = [new ByteReader(value, end).u32le(), crc32(value, 0, end)];
+  if (stored !== found) throw corruptRecord(key, `its checksum is ${stored}, its content gives ${found}`);
+}
+
+/** Adds up the rows of a database. */
+class RowCount {
+  #transactions = 0;
+  #positions = 0;
+  #lastPosition = 0;
+  #definitions = 0;
+  #ids = 0;
+  #times = 0;
+  /** For each kind of head: the sum of the heads' counts, and the entries in heads and chunks. */
+  readonly #listed = new Map<number, { events: number; entries: number }>();
+
+  take(key: Uint8Array, value: Uint8Array): void {
+    const table = tableOfKey(key);
+    if (KINDS.has(table)) this.#takeHead(table as HeadKind, key, value);
+    else if (table === TABLE.CHUNK) this.#list(key[KIND_OF_CHUNK_AT] ?? 0, 0, readChunk(key, value).count);
+    else if (table === TABLE.EVENT_ID) this.#ids += readEventIdRow(key, value).length;
+    else if (table === TABLE.TIME) this.#times += readChunk(key, value).count;
+    else {
+      verifyRow(key, value);
+      if (table === TABLE.TRANSACTION) this.#transactions += 1;
+      else if (table === TABLE.DEFINITION) this.#definitions += 1;
+      else if (table === TABLE.POSITION) this.#takePosition(key);
+    }
+  }
+
+  faultIn({ revision, totalEvents, definitions }: Applied): string | undefined {
+    const found: [string, number, number][] = [
+      ['rows of transactions', this.#transactions, revision],
+      ['rows of positions', this.#positions, revision],
+      ['the number in the last row of positions', this.#lastPosition, revision],
+      ['events in rows of ids', this.#ids, totalEvents],
+      ['events in rows of times', this.#times, totalEvents],
+      ['rows of definitions', this.#definitions, definitions],
+    ];
+    for (const [kind, name] of KINDS) {
+      const { events = 0, entries = 0 } = this.#listed.get(kind) ?? {};
+      found.push([`events in the heads of each ${name}`, events, totalEvents]);
+      found.push([`entries in the lists of each ${name}`, entries, totalEvents]);
+    }
+    const fault = found.find(([, counted, due]) => counted !== due);
+    return fault && `${fault[0]}: ${fault[1]} instead of ${fault[2]}`;
+  }
+
+  #takeHead(kind: HeadKind, key: Uint8Array, value: Uint8Array): void {
+    const hasTerm = kind !== HEAD_KIND.SUBJECT || key.length > SUBJECT_NONE_BYTES;
+    const { count, inlineCount } = readHead({ kind, term: hasTerm ? key : undefined }, key, value);
+    this.#list(kind, count, inlineCount);
+  }
+
+  #takePosition(key: Uint8Array): void {
+    this.#positions += 1;
+    this.#lastPosition = revisionOfPosition(key);
+  }
+
+  #list(kind: number, events: number, entries: number): void {
+    const sum = this.#listed.get(kind) ?? { events: 0, entries: 0 };
+    sum.events += events;
+    sum.entries += entries;
+    this.#listed.set(kind, sum);
+  }
+}

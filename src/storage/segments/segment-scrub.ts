@@ -1,0 +1,53 @@
+/**
+ * Looks through the sealed segments of an open store, slice by slice, one history after the other.
+ *
+ * It reads what the core writes meanwhile: a segment that has no footer yet gets one with the next checkpoint, and a
+ * history may be deleted. So a segment with a fault is looked at once more, a little later, if it is still there.
+ *
+ * It has neither timer nor thread: scrub-worker.ts gives it both.
+ */
+import { RESTORE_HINT, StorageFailure } from '../basis/storage-failure.ts';
+import { nodeSegmentDisk, type SegmentDisk } from './segment-disk.ts';
+import { bytesUpTo, groupName, groupsIn, segmentBases, segmentName } from './segment-format.ts';
+import { type EndedSegment, endedSegments, verifySegment } from './segment-seal.ts';
+
+/**
+ * Verifies the segments of the histories in this directory. Yields how many bytes it has read, or that it should
+ * continue later.
+ * @throws StorageFailure `corrupt` at damage; a system error when a file cannot be opened
+ */
+export function* scrubSegments(
+  directory: string,
+  disk: SegmentDisk = nodeSegmentDisk,
+): Generator<number | 'not-now', void> {
+  for (const group of groupsIn(disk.list(directory))) {
+    const history = `${directory}/${groupName(group)}`;
+    for (const segment of endedIn(disk, history)) {
+      const path = `${history}/${segmentName(segment.base)}`;
+      if ((yield* faultIn(disk, path, segment)) === undefined) continue;
+      yield 'not-now';
+      const isThere = endedIn(disk, history).some(({ base, next }) => base === segment.base && next === segment.next);
+      const fault = isThere ? yield* faultIn(disk, path, segment) : undefined;
+      if (fault === undefined) continue;
+      throw new StorageFailure('corrupt', `${path} is damaged: ${fault}. Check the disk. ${RESTORE_HINT}`, { path });
+    }
+  }
+}
+
+function endedIn(disk: SegmentDisk, history: string): readonly EndedSegment[] {
+  return endedSegments(segmentBases(disk.list(history)));
+}
+
+/** Undefined also for a segment that is gone, or has no footer yet. */
+function* faultIn(disk: SegmentDisk, path: string, segment: EndedSegment): Generator<number, string | undefined> {
+  using file = disk.open(path);
+  if (file === undefined || file.size() === bytesUpTo(segment.next, segment.base)) return undefined;
+  try {
+    const end = yield* verifySegment(file, segment);
+    return typeof end === 'string' ? end : undefined;
+  } catch (failure) {
+    // Bytes that the disk cannot read are damaged.
+    if (failure instanceof Error && 'syscall' in failure) return failure.message;
+    throw failure;
+  }
+}
