@@ -33,8 +33,8 @@ import { slices } from './walks.ts';
 
 const CRC_BYTES = 4;
 const KIND_OF_CHUNK_AT = 6;
-const KINDS: ReadonlyMap<number, string> = new Map(
-  Object.entries(HEAD_KIND).map(([name, kind]) => [kind, name.toLowerCase()]),
+const KINDS: ReadonlyMap<number, readonly [HeadKind, string]> = new Map(
+  Object.entries(HEAD_KIND).map(([name, kind]) => [kind, [kind, name.toLowerCase()]]),
 );
 
 /** Reads every row of a database, as of one moment. Returns the first fault as text. */
@@ -77,7 +77,8 @@ class RowCount {
 
   take(key: Uint8Array, value: Uint8Array): void {
     const table = tableOfKey(key);
-    if (KINDS.has(table)) this.#takeHead(table as HeadKind, key, value);
+    const [kind] = KINDS.get(table) ?? [];
+    if (kind !== undefined) this.#takeHead(kind, key, value);
     else if (table === TABLE.CHUNK) this.#list(key[KIND_OF_CHUNK_AT] ?? 0, 0, readChunk(key, value).count);
     else if (table === TABLE.EVENT_ID) this.#ids += readEventIdRow(key, value).length;
     else if (table === TABLE.TIME) this.#times += readChunk(key, value).count;
@@ -98,7 +99,7 @@ class RowCount {
       ['events in rows of times', this.#times, totalEvents],
       ['rows of definitions', this.#definitions, definitions],
     ];
-    for (const [kind, name] of KINDS) {
+    for (const [kind, name] of KINDS.values()) {
       const { events = 0, entries = 0 } = this.#listed.get(kind) ?? {};
       found.push([`events in the heads of each ${name}`, events, totalEvents]);
       found.push([`entries in the lists of each ${name}`, entries, totalEvents]);

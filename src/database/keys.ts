@@ -29,7 +29,7 @@ import { ByteReader, ByteWriter, type GroupId, NO_BYTES, parseHex } from '#base'
 import type { ComponentDigest, Position } from '#model';
 
 /** What the keys of all groups begin with. */
-export const GROUP_ROWS = 0x01;
+const GROUP_ROWS = 0x01;
 
 export const TABLE = {
   APPLIED: 0x00,

@@ -99,7 +99,7 @@ it(
       expect(sealedFiles(other.kv.disk)).toEqual(sealed);
       for (const [path] of sealed) await verify(one, path);
       const records = readRecords(historyOf(one.kv), 0) ?? [];
-      if (segmentBytes === 1) expect(one.kv.disk.files).toHaveLength(records.length);
+      expect(one.kv.disk.files.length).toBeGreaterThanOrEqual(segmentBytes === 1 ? records.length : 1);
       await rebuildDerived(one.kv, one.host.source, synced(durable), segmentBytes);
       expect(await one.host.reopen(false)).toEqual([]);
       await one.host.flush();

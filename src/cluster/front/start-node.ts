@@ -102,28 +102,26 @@ export async function startNode(options: NodeOptions): Promise<Node & Administer
     await joining.bind();
     return openDirectory(options, walSegmentBytes, joining.origin);
   };
-  const { guard, store, identity, seen, storeLogs, clearSuspicion, ...places } = await open().catch(
-    async (failure: unknown) => {
-      await core.abandon();
-      throw failure;
-    },
-  );
+  const abandon = async (failure: unknown): Promise<never> => {
+    await core.abandon();
+    throw failure;
+  };
+  const { guard, store, identity, seen, storeLogs, clearSuspicion, ...places } = await open().catch(abandon);
   const limits = { ...LIMITS, ...options.limits };
-  const links = joining.links;
-  const { copies = COPIES_DEFAULT, replaceAfterMs } = options;
-  const kept = { copies, replaceAfterMs };
-  const parts = { ...places, identity, limits, store: options.store ?? {}, walSegmentBytes, ...kept, links };
+  const { copies = COPIES_DEFAULT, replaceAfterMs, store: sizesOfStore = {} } = options;
+  const kept = { copies, replaceAfterMs, store: sizesOfStore };
+  const parts = { ...places, identity, limits, walSegmentBytes, ...kept, links: joining.links };
   const opening = core.open(parts);
   options.onRecovering?.();
-  const abandon = async (failure: unknown): Promise<never> => {
+  const leave = async (failure: unknown): Promise<never> => {
     await core.abandon();
     await store.close();
     throw namingFiles(failure, { ...places, storeLogs });
   };
-  const { catalog, peerPort } = await opening.catch(abandon);
+  const { catalog, peerPort } = await opening.catch(leave);
   clearSuspicion();
-  const fault = faultIn(catalog.nodes, identity.node, links !== undefined);
-  if (fault !== undefined) await abandon(fault);
+  const fault = faultIn(catalog.nodes, identity.node, joining.links !== undefined);
+  if (fault !== undefined) await leave(fault);
   const looking = lookAgain(watchDisk({ guard, link: core, logger, metrics }), { logger, dataDirectory });
   const scrub = watchTables({ ...places, dataDirectory, seen, logger, metrics });
   const sizes = watchSizes({ ...places, store, logger, metrics });

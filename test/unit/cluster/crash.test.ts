@@ -151,8 +151,8 @@ describe('a start after damage was found (D26)', () => {
       await damage(world, key, change);
       await world.crash({ isSuspect: true });
       await settle();
-      expect(world.rebuilt.splice(0), toHex(key)).toEqual([group]);
-      expect(await dump(world.kv, group), toHex(key)).toEqual(rows);
+      expect([toHex(key), world.rebuilt.splice(0)]).toEqual([toHex(key), [group]]);
+      expect([toHex(key), await dump(world.kv, group)]).toEqual([toHex(key), rows]);
     }
     expect(keys.length).toBeGreaterThan(12);
     await world.transact(group, 'four');

@@ -73,7 +73,7 @@ it('reports a segment that cannot be read, is cut, or ends before the next one b
     await harm(kept);
     const scrub = scrubSegments(HISTORIES, kept.disk);
     expect(finish(scrub)).toBe(-1);
-    expect(() => finish(scrub), message).toThrow(message);
+    expect(() => finish(scrub)).toThrow(message);
   }
 });
 

@@ -177,10 +177,11 @@ describe('a sealed segment', () => {
       disk.file(FILE).set(bytes);
     }
     const other = (await sealed([5_002])).disk.file(FILE);
-    for (let block = 0; block < 4; block++) {
+    // The blocks before have equal bytes in both.
+    for (const block of [2, 3]) {
       const range = [block * BLOCK_BYTES, (block + 1) * BLOCK_BYTES] as const;
       disk.file(FILE).set(other.subarray(...range), range[0]);
-      if (block > 1) expect(verifiedFile(disk), `block ${block}`).toBeTypeOf('string');
+      expect(verifiedFile(disk), `block ${block}`).toBeTypeOf('string');
       disk.file(FILE).set(bytes);
     }
     for (const more of [BLOCK_BYTES, 1]) {
