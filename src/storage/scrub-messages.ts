@@ -1,4 +1,4 @@
-/** What crosses the border between a node and the thread that looks through its tables and sealed segments. */
+/** Messages between a node and the thread that verifies its tables and sealed segments. */
 import type { FailureMessage } from './log-messages.ts';
 
 export interface ScrubPace {

@@ -56,7 +56,7 @@ export class Waiting {
 
 export class WorkQueue {
   readonly #waiting = new TurnsByLine<Waiting>();
-  /** By connection. */
+  /** The keys are connections. */
   readonly #lines = new WeakMap<object, Line<Waiting>>();
   readonly #time: TurnTime;
   /** Bytes and time that are left in this turn. */

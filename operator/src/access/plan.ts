@@ -52,7 +52,7 @@ export function plan(world: World): readonly Action[] {
   return planKey(world, roles.roles, secret, keys);
 }
 
-/** Whether the Secret belongs to another owner. */
+/** Returns true when the Secret belongs to another owner. */
 export function isForeign({ resource, secret }: World): boolean {
   return secret !== undefined && !isOwnedBy(secret, resource);
 }

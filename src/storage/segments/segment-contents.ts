@@ -48,7 +48,7 @@ export class SegmentContents {
   #entryAt: number;
   /** Bytes of the record that are still to come; its length is known. */
   #left = 0;
-  /** What the next byte of its length is worth; 0 at the begin of a record. */
+  /** The factor of the next byte of its length; 0 at the begin of a record. */
   #scale = 0;
   #length = 0;
   #fault: string | undefined;

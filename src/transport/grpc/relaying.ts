@@ -127,7 +127,7 @@ function answered({ headers = {}, trailers = {} }: Reply): Attempt {
 const BROKEN: CallStatus = statusOfError(
   new DatabaseError(
     'unavailable',
-    'The node that answers this for the one that was asked cannot be reached any more; go on from what has come',
+    'The node to which this call was relayed cannot be reached any more; continue behind the last message',
     { details: { reason: 'RelayBroken' } },
   ),
 );

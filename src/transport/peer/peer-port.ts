@@ -1,6 +1,6 @@
 /**
- * The peer port: bound before the identity of the node is known, and its links from then on. It serves gRPC and lanes
- * of other nodes, told apart by the first bytes of a connection.
+ * The peer port: bound before the identity of the node is known, and its links from then on. It serves gRPC and
+ * lanes of other nodes; the first bytes of a connection decide which of them.
  */
 import { createServer, type Server, type Socket } from 'node:net';
 import { type ErrorLog, listen } from '#base';

@@ -7,7 +7,7 @@ import type { CallKind } from './method-traits.ts';
 import type { EndReason, Refusals } from './parts.ts';
 import type { CallStatus, GrpcStatusName } from './status.ts';
 
-/** Returns the status of an error; `code` replaces the one that the error has. */
+/** Returns the status of an error; `code` replaces that of the error. */
 export type StatusOf = (error: DatabaseError, code?: GrpcStatusName) => CallStatus;
 
 /** Why a connection was ended. */

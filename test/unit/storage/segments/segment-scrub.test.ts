@@ -1,5 +1,5 @@
 // Goal: every sealed segment is verified; a fault is reported with the file if it stays, and
-// what a running node does is none. Method: a simulated disk.
+// files that a running node changes or deletes have none. Method: a simulated disk.
 import { expect, it } from 'vitest';
 import { type GroupId, toGroupId } from '#base';
 import { BLOCK_BYTES } from '../../../../src/storage/segments/segment-format.ts';
