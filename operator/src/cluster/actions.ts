@@ -8,14 +8,15 @@ import { CAIRN_CLUSTER, type CairnCluster, type CairnClusterStatus } from '../ap
 import type { ClusterAdmin, NodeOrder } from '../client/index.ts';
 import { type Api, apply, type Kind, type KubeObject, type Place, pathOf, unless, type Wanted } from '../kube/index.ts';
 import { kindOf } from '../objects/index.ts';
-import { isReady, isTerminating, KUBE_NODE, type KubeNode, POD, type Pod } from './kinds.ts';
+import { isReady, KUBE_NODE, type KubeNode, POD, type Pod, readySinceMs } from './kinds.ts';
 import type { Member, WantedObject } from './world.ts';
 
 export interface Expected {
   readonly name: string;
   /** Undefined when there must be no such pod. */
   readonly uid: string | undefined;
-  readonly isReady: boolean;
+  /** Time since which it is in service, as the API server shows it; undefined when it must be out of service. */
+  readonly readyMs: number | undefined;
 }
 
 export type Action =
@@ -94,7 +95,7 @@ export function record(
 
 export function expectedOf(members: readonly Pick<Member, 'name' | 'pod'>[]): readonly Expected[] {
   return members.flatMap(({ name, pod }) =>
-    pod === undefined ? [] : [{ name, uid: pod.metadata.uid, isReady: isReady(pod) && !isTerminating(pod) }],
+    pod === undefined ? [] : [{ name, uid: pod.metadata.uid, readyMs: readySinceMs(pod) }],
   );
 }
 
@@ -162,10 +163,10 @@ async function verifyPods(api: Api, { namespace }: Place, expects: readonly Expe
   if (expects.length === 0) return;
   const { items } = await api.list<Pod>(pathOf(POD, { namespace }));
   const found = new Map(items.map((pod) => [pod.metadata.name, pod]));
-  for (const { name, uid, isReady: isExpected } of expects) {
+  for (const { name, uid, readyMs } of expects) {
     const pod = found.get(name);
-    const isInService = pod !== undefined && isReady(pod) && !isTerminating(pod);
-    const isSame = pod?.metadata.uid === uid && isInService === isExpected;
+    // A pod that was out of service for a moment is not stable any more (KC1).
+    const isSame = pod?.metadata.uid === uid && readySinceMs(pod) === readyMs;
     if (!isSame) throw new Error(`pod ${name} has changed since it was observed`);
   }
 }

@@ -89,6 +89,11 @@ export function sinceMs(object: Pod | KubeNode | undefined, type: string): numbe
   return since === undefined ? undefined : Date.parse(since);
 }
 
+/** Time since which a pod is ready, unless it terminates. */
+export function readySinceMs(pod: Pod | undefined): number | undefined {
+  return pod !== undefined && isReady(pod) && !isTerminating(pod) ? sinceMs(pod, 'Ready') : undefined;
+}
+
 function stateOf(object: Pod | KubeNode | undefined, type: string): StateOf | undefined {
   return object?.status?.conditions?.find((condition) => condition.type === type);
 }

@@ -17,8 +17,8 @@ import {
   type KubeNode,
   type Pod,
   RELEASED_LABEL,
+  readySinceMs,
   type StatefulSet,
-  sinceMs,
   TEMPLATE_ANNOTATION,
 } from './kinds.ts';
 
@@ -158,7 +158,7 @@ export function drainStartMs(pod: Pod | undefined): number | undefined {
 }
 
 export function isStable({ pod }: Member, { nowMs, cluster }: World): boolean {
-  const since = isReady(pod) ? sinceMs(pod, 'Ready') : undefined;
+  const since = readySinceMs(pod);
   return since !== undefined && nowMs - since >= cluster.spec.update.stableSeconds * 1000;
 }
 

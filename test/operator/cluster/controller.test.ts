@@ -6,7 +6,7 @@ import { status as codes, Metadata } from '@grpc/grpc-js';
 import { expect, it } from 'vitest';
 import type { CairnCluster } from '../../../operator/src/api/index.ts';
 import { CallError } from '../../../operator/src/client/index.ts';
-import { metadataPatch } from '../../../operator/src/cluster/actions.ts';
+import { expectedOf, metadataPatch } from '../../../operator/src/cluster/actions.ts';
 import {
   ClusterInformers,
   type ClusterObjects,
@@ -145,7 +145,10 @@ it('reports in the status that the nodes reject its key', async () => {
   });
 });
 
-const READY = { conditions: [{ type: 'Ready', status: 'True' }] };
+const readySince = (lastTransitionTime: string): object => ({
+  conditions: [{ type: 'Ready', status: 'True', lastTransitionTime }],
+});
+const READY = readySince('2026-11-29T00:00:00Z');
 const UNREADY = { conditions: [{ type: 'Ready', status: 'False' }] };
 const NODE: Target = { collection: pathOf(KUBE_NODE), namespace: undefined, name: 'node-1', isStatus: false };
 const [FIRST, SECOND] = ['shop-0', 'shop-1'].map((name) => ({ ...SHOP, collection: pathOf(POD), name })) as [
@@ -173,6 +176,11 @@ it.each<readonly [string, (store: Store) => void, string]>([
   ['nothing', () => undefined, 'none'],
   ['a Kubernetes node that is gone', (store) => store.delete(NODE), 'none'],
   ['a pod that is not ready', (store) => setStatus(store, SECOND, UNREADY), 'pod shop-1 has changed'],
+  [
+    'a pod that was not ready for a moment',
+    (store) => setStatus(store, SECOND, readySince('2026-11-29T00:00:40Z')),
+    'pod shop-1 has changed',
+  ],
   ['a pod that terminates', (store) => store.delete(SECOND), 'pod shop-1 has changed'],
   ['a pod that is gone', (store) => end(store, SECOND), 'pod shop-1 has changed'],
   [
@@ -192,7 +200,7 @@ it.each<readonly [string, (store: Store) => void, string]>([
   store.create(NODE, {}, 'kubelet');
   setStatus(store, NODE, UNREADY);
   const pods = [makePod(store, FIRST), makePod(store, SECOND)];
-  const expects = pods.map(({ metadata: { name, uid } }) => ({ name, uid, isReady: true }));
+  const expects = expectedOf(pods.map((pod) => ({ name: pod.metadata.name, pod })));
   const action = {
     kind: 'delete',
     of: POD,
@@ -268,7 +276,7 @@ it.each([
   const { store } = server;
   store.create(SHOP, { spec: {} }, 'user');
   const metadata = { namespace: 'prod', name: 'shop-recovery' };
-  const expects = ['shop-0', 'shop-1'].map((name) => ({ name, uid: undefined, isReady: false }));
+  const expects = ['shop-0', 'shop-1'].map((name) => ({ name, uid: undefined, readyMs: undefined }));
   const action = { kind: 'refound', object: { apiVersion: 'v1', kind: 'Pod', metadata }, expects } as const;
   const controller = controllerOf(new Api(server, runtime), {} as ClusterPorts['objects']);
   change(store);
@@ -293,10 +301,10 @@ it.each<readonly [string, (store: Store) => void, string]>([
   const { store } = server;
   store.create(SHOP, { spec: {} }, 'user');
   setStatus(store, SHOP, { clusterID: 'one', recoverySurvivor: 'shop-1' });
-  const { name, uid } = makePod(store, FIRST).metadata;
+  const pod = makePod(store, FIRST);
   const object = store.get(SHOP) as unknown as CairnCluster;
   const status = { recoveryStage: 'Stopped', recoverySurvivor: null } as const;
-  const action = { kind: 'record', object, status, why: '', expects: [{ name, uid, isReady: true }] } as const;
+  const action = { kind: 'record', object, status, why: '', expects: expectedOf([{ name: FIRST.name, pod }]) } as const;
   const controller = controllerOf(new Api(server, runtime), {} as ClusterPorts['objects']);
   expect(controller.isIrreversible({ action, admin: undefined })).toBe(true);
   change(store);

@@ -303,6 +303,11 @@ const EXAMPLES: readonly Example[] = [
     /^delete Pod shop-1: .* Now !shop-1 shop-0 shop-2 !node$/,
   ],
   [
+    'a lost node whose claim the StatefulSet controller makes again',
+    [...lost, (world) => ({ ...world, claims: world.claims.filter((claim) => claim.metadata.name !== 'data-shop-1') })],
+    /^$/,
+  ],
+  [
     'a node that is lost since a moment',
     [...lostNow, (world) => lostSince(new Date(world.nowMs).toISOString())(world)],
     /^wait .*shop-1 is lost: its Kubernetes node .* is gone; it is replaced after repair.afterSeconds$/,

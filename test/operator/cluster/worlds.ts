@@ -73,7 +73,7 @@ function shown(action: ReturnType<typeof plan>[number]): string {
   if (!('object' in action) || action.kind === 'apply') return textOf(action);
   const { expects = [] } = 'expects' in action ? action : {};
   const { lostNode, how } = action.kind === 'delete' ? action : {};
-  const pods = expects.map(({ name, isReady }) => (isReady ? name : `!${name}`));
+  const pods = expects.map(({ name, readyMs }) => (readyMs === undefined ? `!${name}` : name));
   return [textOf(action), how, ...pods, lostNode && '!node'].filter((part) => part !== undefined).join(' ');
 }
 

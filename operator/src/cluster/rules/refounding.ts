@@ -98,7 +98,7 @@ function decide(wanted: RecoveryRun | undefined, world: World): readonly Action[
   if (fault !== undefined) return fault;
   if (pod === undefined) {
     const names = claims.map(({ metadata: { name } }) => name.slice(DATA.length));
-    const expects = names.map((name) => ({ name, uid: undefined, isReady: false }));
+    const expects = names.map((name) => ({ name, uid: undefined, readyMs: undefined }));
     return [{ kind: 'refound', object: world.renderRecovery(due), expects }];
   }
   const { name } = pod.metadata;

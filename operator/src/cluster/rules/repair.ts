@@ -69,11 +69,11 @@ export function orphans(world: World): readonly Action[] | undefined {
 
 /** Why a member is lost; undefined when it is not. */
 function causeOf({ pod, claim, node }: Member, { kubeNodes, cluster }: World): string | undefined {
-  if (pod === undefined || isReady(pod)) return undefined;
+  // The StatefulSet controller makes the claim of a pod that waits for one.
+  if (pod === undefined || claim === undefined || isReady(pod)) return undefined;
   if (node?.state === 'removed') return `its node ${node.id} was removed from the cluster`;
   // A cluster that was never founded has no node to lose.
   if (node?.answers !== false || cluster.status?.clusterID === undefined) return undefined;
-  if (claim === undefined) return 'it has no volume claim';
   if (claim.status?.phase === 'Lost') return 'its volume is lost';
   if (kubeNodes === undefined) return undefined;
   const { nodeName } = pod.spec ?? {};
@@ -87,12 +87,11 @@ function causeOf({ pod, claim, node }: Member, { kubeNodes, cluster }: World): s
   return `its volume is on the Kubernetes node ${volumeNode}, which is gone`;
 }
 
-/** Whether a member is lost for repair.afterSeconds. Without a claim it has nothing to lose. */
+/** Whether a member is lost for repair.afterSeconds. */
 function isOverdue(member: Member, world: World): boolean {
   if (causeOf(member, world) === undefined) return false;
   const { pod, claim } = member;
-  if (claim === undefined) return true;
-  const markedMs = Date.parse(claim.metadata.annotations?.[LOST_ANNOTATION] ?? '');
+  const markedMs = Date.parse(claim?.metadata.annotations?.[LOST_ANNOTATION] ?? '');
   const sinceReadyMs = sinceMs(pod, 'Ready') ?? 0;
   return world.nowMs - Math.max(markedMs, sinceReadyMs) >= world.cluster.spec.repair.afterSeconds * 1000;
 }

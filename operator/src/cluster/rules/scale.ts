@@ -79,5 +79,5 @@ function released(claim: NonNullable<Member['claim']>, node: number): Action {
 
 /** The pod of a removed node, which is never ready. */
 function unready(member: Member): ReturnType<typeof expectedOf> {
-  return expectedOf([member]).map((each) => ({ ...each, isReady: false }));
+  return expectedOf([member]).map((each) => ({ ...each, readyMs: undefined }));
 }

@@ -136,21 +136,31 @@ export function recover(run: Run): string | undefined {
     .map((id) => cairn.processOf(id))
     .find((process) => process !== undefined);
   if (cluster === undefined) return undefined;
-  if (survivor === undefined) return giveUpVolume(run);
+  const givenUp = giveUpVolume(run);
+  if (givenUp !== undefined || survivor === undefined) return givenUp;
   return run.edit({
     recovery: { id: `after ${run.runtime.nowMs()}`, survivor: survivor.pod, acknowledgeDataLoss: true },
   });
 }
 
-/** The user deletes the claim of a pod whose volume is on a Kubernetes node that another pod has taken. */
-function giveUpVolume({ kube }: Run): string | undefined {
-  const taken = new Set(kube.list('pods').map(({ spec }) => spec.nodeName));
-  const claim = kube.list('persistentvolumeclaims').find(({ metadata: { name, annotations } }) => {
-    const pod = kube.get('pods', name.replace('data-', ''));
-    return pod !== undefined && pod.spec.nodeName === undefined && taken.has(annotations[SELECTED_NODE] ?? '');
+/**
+ * A pod waits for the Kubernetes node of its volume, which another pod has taken. The user deletes the pod and the volume
+ * that is of no member; of two members those of the pod that waits, unless the catalog needs them for a quorum.
+ */
+function giveUpVolume({ kube, cairn }: Run): string | undefined {
+  const pods = kube.list('pods').map(({ metadata: { name }, spec: { nodeName } }) => {
+    const { uid = '', annotations } = kube.get('persistentvolumeclaims', `data-${name}`)?.metadata ?? {};
+    const isMember = cairn.isMember(kube.volumes.get(uid)?.node);
+    return { name, nodeName, isMember, volumeNode: annotations?.[SELECTED_NODE] };
   });
-  if (claim !== undefined) kube.remove('persistentvolumeclaims', claim.metadata.name);
-  return claim?.metadata.name;
+  for (const waiting of pods.filter(({ nodeName }) => nodeName === undefined)) {
+    const taker = pods.find(({ nodeName }) => nodeName !== undefined && nodeName === waiting.volumeNode);
+    const free = [waiting, taker].find((pod) => pod?.isMember === false) ?? (cairn.hasQuorum ? waiting : undefined);
+    if (taker === undefined || free === undefined) continue;
+    kube.discard(free.name);
+    return free.name;
+  }
+  return undefined;
 }
 
 /** True when all nodes are in service, so that one may be lost. */

@@ -115,11 +115,18 @@ export class KubeModel implements Transport {
     }
     if (collection === 'pods' && options.gracePeriodSeconds !== 0) this.#terminate(item);
     else if (collection === 'pods') this.#end(name);
-    else if (collection === 'persistentvolumeclaims' && this.get('pods', name.replace('data-', '')) !== undefined) {
-      item.metadata.deletionTimestamp ??= this.#now();
-      this.put(collection, item);
-    } else this.remove(collection, name);
+    else if (collection === 'persistentvolumeclaims') this.#deleteClaim(item);
+    else this.remove(collection, name);
     return answer(200, {});
+  }
+
+  /** A claim is kept while a pod that is scheduled uses it. */
+  #deleteClaim(claim: Item): void {
+    const { name } = claim.metadata;
+    if (this.get('pods', name.replace('data-', ''))?.spec.nodeName === undefined)
+      return this.remove('persistentvolumeclaims', name);
+    claim.metadata.deletionTimestamp ??= this.#now();
+    this.put('persistentvolumeclaims', claim);
   }
 
   #terminate(pod: Item): void {
@@ -168,7 +175,10 @@ export class KubeModel implements Transport {
     }
     const { replicas, ordinals: { start } = { start: 0 } } = set.spec;
     for (let ordinal = start; ordinal < start + replicas; ordinal += 1) {
-      if (this.get('pods', `${NAME}-${ordinal}`) === undefined) return this.#makePod(set, `${NAME}-${ordinal}`);
+      const name = `${NAME}-${ordinal}`;
+      const pod = this.get('pods', name);
+      if (pod === undefined) return this.#makePod(set, name);
+      if (pod.spec.nodeName === undefined) this.#makeClaim(set, name);
     }
     const pod = pods.findLast(({ metadata }) => !isWithin(set.spec, metadata.name));
     if (pod !== undefined) this.#terminate(pod);
@@ -177,16 +187,7 @@ export class KubeModel implements Transport {
   #makePod(set: Item, name: string): void {
     const claim = this.get('persistentvolumeclaims', `data-${name}`);
     if (claim?.metadata.deletionTimestamp !== undefined) return;
-    const [template] = set.spec.volumeClaimTemplates;
-    if (claim === undefined) {
-      const metadata = { name: `data-${name}`, namespace: NAMESPACE, labels: {}, annotations: {} };
-      this.put('persistentvolumeclaims', {
-        kind: 'PersistentVolumeClaim',
-        metadata,
-        spec: structuredClone(template?.spec),
-        status: { phase: 'Pending' },
-      });
-    }
+    this.#makeClaim(set, name);
     const { spec, metadata } = structuredClone(set.spec.template);
     const ownerReferences = [{ uid: set.metadata.uid }];
     const founders = this.get('configmaps', `${NAME}-founding`)?.data?.join.split(',');
@@ -197,6 +198,15 @@ export class KubeModel implements Transport {
       founders,
       status: {},
     });
+  }
+
+  /** Makes the claim of a pod that is not scheduled, unless it has one. */
+  #makeClaim({ spec: { volumeClaimTemplates } }: Item, pod: string): void {
+    const name = `data-${pod}`;
+    if (this.get('persistentvolumeclaims', name) !== undefined) return;
+    const metadata = { name, namespace: NAMESPACE, labels: {}, annotations: {} };
+    const spec = structuredClone(volumeClaimTemplates[0]?.spec);
+    this.put('persistentvolumeclaims', { kind: 'PersistentVolumeClaim', metadata, spec, status: { phase: 'Pending' } });
   }
 
   #runPod(pod: Item): void {
@@ -257,11 +267,8 @@ export class KubeModel implements Transport {
 
   #schedule(pod: Item, claim: Item | undefined): void {
     const up = this.list('nodes').filter(({ metadata }) => this.#isUp(metadata.name));
-    // No Kubernetes node has two pods of nodes.
-    const claims = this.list('persistentvolumeclaims').filter(
-      (each) => each !== claim && this.get('pods', each.metadata.name.replace('data-', '')) !== undefined,
-    );
-    const taken = new Set(claims.map(({ metadata }) => metadata.annotations[SELECTED_NODE]));
+    // No Kubernetes node has two pods of nodes. One whose pod is away is free, also when its volume is there.
+    const taken = new Set(this.list('pods').map(({ spec }) => spec.nodeName));
     const bound = claim?.metadata.annotations[SELECTED_NODE];
     const [node] = up.filter(({ metadata: { name } }) => !taken.has(name) && (bound === undefined || name === bound));
     if (claim === undefined || claim.metadata.deletionTimestamp !== undefined || node === undefined) {
@@ -343,6 +350,13 @@ export class KubeModel implements Transport {
   terminate(pod: string): void {
     const found = this.get('pods', pod);
     if (found !== undefined) this.#terminate(found);
+  }
+
+  /** Deletes a pod and its claim as a user does. */
+  discard(pod: string): void {
+    const claim = this.get('persistentvolumeclaims', `data-${pod}`);
+    if (claim !== undefined) this.#deleteClaim(claim);
+    this.terminate(pod);
   }
 
   /** Deletes the CairnCluster as a user does. Its objects are garbage-collected, its claims are kept. */
