@@ -33,7 +33,12 @@ export class Safety {
   /** Called after each step of the models. */
   observe(): void {
     for (const { id } of this.#cairn.nodes) if (this.#cairn.isUp(id)) this.#upMs.set(id, this.#nowMs());
-    const releases = [...new Set(this.#kube.list('pods').map(({ spec }) => spec.release))].join();
+    const set = this.#kube.get('statefulsets', NAME);
+    // The pod of a node that was removed ends when it can.
+    const pods = this.#kube
+      .list('pods')
+      .filter(({ metadata }) => set === undefined || isWithin(set.spec, metadata.name));
+    const releases = [...new Set(pods.map(({ spec }) => spec.release))].join();
     if (releases === '' || releases === this.#releases) return;
     this.#uniformMs = this.#nowMs();
     this.#releases = releases;
