@@ -8,13 +8,14 @@
  * store: records never change, and what is written later lies behind the mark (D3, D7). Each record names its entry in
  * the log, so every part ends at a place of its own.
  */
+import { Faults, walkEvent } from '#model';
 import type { Applied } from './applied.ts';
 import type { GroupMark } from './applied-state.ts';
 import { HistoryChain, type HistoryPoint } from './chain.ts';
 import { compareHistory, decodePoint } from './compare-history.ts';
 import { unexpectedRow } from './corruption.ts';
 import { DatabaseReader, type DatabaseSource } from './reader.ts';
-import { type LogPlace, readRecords, type StoredRecord } from './record.ts';
+import { isControl, type LogPlace, readRecords, type StoredRecord, type StoredTransaction } from './record.ts';
 
 /** Whole records; none where there is nothing left but to say how far the log has come. */
 export interface HistoryPart {
@@ -121,8 +122,22 @@ export class HistoryImport {
   #read(data: Uint8Array, chain: HistoryChain): readonly StoredRecord[] | string {
     const records = readRecords(data, this.#end) ?? [];
     if (typeof records === 'string') return records;
-    const fault = records.map((record) => chain.take(record)).find((each) => each !== undefined);
-    if (fault !== undefined) return fault;
+    for (const record of records) {
+      const fault = chain.take(record) ?? (isControl(record) ? undefined : faultInEvents(record));
+      if (fault !== undefined) return fault;
+    }
     return (records.at(-1)?.end ?? this.#end) === this.#end + data.length ? records : 'it ends inside a record';
   }
+}
+
+/** The chain hash says only that the sender has these events. Readers of stored events trust their form. */
+function faultInEvents({ revision, bytes, view }: StoredTransaction): string | undefined {
+  const { eventStarts, eventEnds } = view.body;
+  const faults = new Faults();
+  for (const [index, start] of eventStarts.entries()) {
+    const facts = walkEvent(bytes, start, eventEnds[index] ?? start, { faults, list: 'events', index });
+    if (facts === 'not-canonical') return `event ${index} of revision ${revision} is not in canonical form`;
+  }
+  const [first] = faults.violations;
+  return first && `in revision ${revision}, ${first.field} ${first.description}`;
 }

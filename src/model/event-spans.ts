@@ -70,14 +70,16 @@ export class EventSpans implements EventFacts {
           more = byte > 0x7f;
         }
       }
-      const end = at + length;
+      // Unsigned, so that no length leads back.
+      const end = at + (length >>> 0);
       if (tag === TAG.EXTENSIONS) {
         if (this.extensionsStart === -1) this.extensionsStart = start;
         this.extensionsEnd = end;
       } else if (!this.place(tag, at, end)) assert(false, 'A stored event has known fields only', tag);
       at = end;
     }
-    assert(at === to && this.typeStart !== -1, 'A stored event is in canonical wire form', from);
+    const isNamed = this.idStart !== -1 && this.typeStart !== -1 && this.sourceStart !== -1;
+    assert(at === to && isNamed, 'A stored event is in canonical wire form', from);
   }
 
   /** Finds the stream of the event that was read last. */

@@ -161,6 +161,23 @@ describe('an imported history', () => {
     }
   });
 
+  it.each([
+    ['without an id', [0x12], /event 0 of revision 1 is not in canon/],
+    ['with a length that leads back', [0x0a, 0xfa, 0xff, 0xff, 0xff, 0x0f], /event 0 of revision 1 is not in canon/],
+    ['with a control character in its id', [0x0a, 0x0c, 0x00], /in revision 1, events\[0\].id must not contain/],
+  ])('is refused with an event %s, although the chain hash is right', async (_, bytes, fault) => {
+    const one = new DatabaseHost();
+    await one.apply(transactionOf([{ id: 'long-ish-id!', type: 't', source: 'orders', stream: 'orders' }]));
+    await one.flush();
+    const other = new DatabaseHost();
+    const { data } = await historyFor(one, other).next(1e6);
+    const { position, view } = one.reader().transaction(1);
+    data.set(bytes, position + (view.body.eventStarts[0] ?? 0));
+    const body = data.subarray(position + view.body.start, position + view.body.end);
+    data.set(other.source.sha256([other.machine.applied.chainHash, body]), position + view.chainHashStart);
+    expect(new HistoryImport(other.source, other.machine.applied).take(data)).toMatch(fault);
+  });
+
   it('is not exported to a replica with another history', async () => {
     const list = fc.sample(requests, { numRuns: 1, seed: 5 })[0] ?? [];
     const one = await hostWith(list);

@@ -89,6 +89,14 @@ describe('the stream of a source (M3, decisions 2.4)', () => {
     expect(decodeUtf8(bytes, facts.sourceStart, facts.sourceEnd)).toBe(source);
   });
 
+  it('is not looked for in stored bytes that lack an attribute, or have a length that leads back', () => {
+    const bytes = eventBytes({ source: 'orders' });
+    const { idEnd, typeEnd, sourceEnd } = eventFacts(bytes, 0, bytes.length);
+    const loop = Uint8Array.of(0x0a, 0xfa, 0xff, 0xff, 0xff, 0x0f);
+    const rests = [bytes.subarray(idEnd), bytes.subarray(0, typeEnd), bytes.subarray(typeEnd, sourceEnd), loop];
+    for (const rest of rests) expect(() => eventFacts(rest, 0, rest.length)).toThrow('canonical wire form');
+  });
+
   const NO_URI = 'must be a URI-reference (RFC 3986)';
   it.each([
     ['my orders', NO_URI],
