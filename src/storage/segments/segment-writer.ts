@@ -152,7 +152,8 @@ export class SegmentWriter {
 
   /** The end of the history, which must be at the position; undefined when there is none yet. */
   async #tailOf(group: GroupId, position: number): Promise<Tail | undefined> {
-    const tail = this.#tails.get(group) ?? (position === 0 ? undefined : await this.#openTail(group));
+    if (position > 0 && !this.#tails.has(group)) this.#tails.set(group, await this.#openTail(group));
+    const tail = this.#tails.get(group);
     assert(position === (tail?.end ?? 0), 'Records are added at the end of a history', [position, tail?.end]);
     return tail;
   }

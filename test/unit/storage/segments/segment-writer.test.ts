@@ -64,6 +64,20 @@ describe('a writer of segments', () => {
     }
   });
 
+  it('closes the segment of another process when it begins the next one', async () => {
+    const disk = new MemorySegmentDisk();
+    const writer = new SegmentWriter(HISTORIES, disk);
+    await appendAll(writer, GROUP, [90]);
+    await writer.close();
+    const next = new SegmentWriter(HISTORIES, disk);
+    const records = recordsAt({ position: 9_000, segment: 0, lengths: [100], segmentBytes: SEGMENT_BYTES });
+    expect(records.segments).toMatchObject([{ position: 9_000 }]);
+    await next.append(new Map([[GROUP, records]]));
+    expect(disk.openCount).toBe(1);
+    await next.close();
+    expect(disk.openCount).toBe(0);
+  });
+
   it('refuses to add to a history that ends elsewhere on the disk', async () => {
     const disk = new MemorySegmentDisk();
     const writer = new SegmentWriter(HISTORIES, disk);
