@@ -144,8 +144,8 @@ export function recover(run: Run): string | undefined {
 }
 
 /**
- * A pod waits for the Kubernetes node of its volume, which another pod has taken. The user deletes the pod and the volume
- * that is of no member; of two members those of the pod that waits, unless the catalog needs them for a quorum.
+ * A pod waits for the Kubernetes node of its volume, which another pod has taken. The user deletes the pod and the
+ * volume that is of no member; of two members those of the pod that waits, unless the catalog needs them for a quorum.
  */
 function giveUpVolume({ kube, cairn }: Run): string | undefined {
   const pods = kube.list('pods').map(({ metadata: { name }, spec: { nodeName } }) => {
