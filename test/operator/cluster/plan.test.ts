@@ -73,6 +73,10 @@ const unready = unreadySince('shop-1', AGO);
 const CRASHES = { name: 'cairn', state: { waiting: { reason: 'CrashLoopBackOff' } } };
 const crashing = withEach('pods', 'shop-1', { status: { containerStatuses: [CRASHES] } });
 const raised: Change[] = [withDescribed('nodes', (node) => ({ ...node, levelMax: 2 })), later];
+const readyNow: Change = (world) => {
+  const ready = { type: 'Ready', status: 'True', lastTransitionTime: new Date(world.nowMs).toISOString() };
+  return withEach('pods', 'shop-1', { status: { conditions: [ready] } })(world);
+};
 const withFinal = (finalVersion: string | null, finalLevel: number | null): Change =>
   withStatus({ finalVersion, finalLevel });
 const removed = withNode(3, { state: 'removed' });
@@ -213,6 +217,7 @@ const EXAMPLES: readonly Example[] = [
   ['a higher level that is recorded for another release', [...raised, withFinal('0.2.0', 2)], /^record .*"0.1.0"/],
   ['a higher level, Manual', [...raised, withUpdate({ finalize: 'Manual' })], /^$/],
   ['a higher level, too early', [...raised, withUpdate({ finalizeAfterSeconds: 9e9 })], /^$/],
+  ['a higher level, a pod that has just started', [...raised, readyNow], /^$/],
   ['a higher level, another release', [...raised, withNode(2, { release: '0.2.0' })], /^$/, 'Upgrading'],
   ['a higher level, a lagging node', [...raised, lagging], /^$/],
   ['a higher level, another spec', [...raised, withFields({ cluster: { metadata: { generation: 99 } } })], /^$/],

@@ -15,7 +15,7 @@ const STEPS_TO_RECOVER = 200;
 const STEPS_TO_SETTLE = 60;
 const STEPS_OF_SILENCE = 20;
 /** Seeds that found faults, without and with the loss of the catalog. */
-const FOUND: readonly number[] = [9, 31, 38, 41, 46, 51, 129, 137, 208, 211, 220];
+const FOUND: readonly number[] = [9, 31, 38, 41, 46, 51, 129, 137, 208, 211, 220, 547];
 const FOUND_WITH_LOSS: readonly number[] = [26];
 
 /** True when the cluster meets its spec. */

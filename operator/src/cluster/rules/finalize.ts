@@ -7,6 +7,7 @@
  */
 import type { CairnCluster } from '../../api/index.ts';
 import { type Action, record } from '../actions.ts';
+import { readySinceMs } from '../kinds.ts';
 import { wantedOf } from '../wanted.ts';
 import { ailmentAmong, isOutdated, membersOf, nodesOf, type World } from '../world.ts';
 
@@ -21,7 +22,10 @@ export function finalize(world: World): readonly Action[] | undefined {
   if (policy === 'Manual') return undefined;
   const applied = status?.conditions?.find(({ type }) => type === 'ConfigurationApplied');
   if (applied?.status !== 'True' || applied.observedGeneration !== cluster.metadata.generation) return undefined;
-  if (nowMs - Date.parse(applied.lastTransitionTime) < finalizeAfterSeconds * 1000) return undefined;
+  // The condition may be older than a pod that was absent or did not start for some time.
+  const readyMs = membersOf(world).map(({ pod }) => readySinceMs(pod) ?? nowMs);
+  const sinceMs = Math.max(Date.parse(applied.lastTransitionTime), ...readyMs);
+  if (nowMs - sinceMs < finalizeAfterSeconds * 1000) return undefined;
   // The status has the release before the level is raised, so that a crash in between loses nothing.
   const isRecorded = status?.finalLevel === level && status.finalVersion === spec.version;
   return [isRecorded ? { kind: 'finalize' } : recordOf(cluster, level)];

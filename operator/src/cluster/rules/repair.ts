@@ -87,7 +87,7 @@ function causeOf({ pod, claim, node }: Member, { kubeNodes, cluster }: World): s
   return `its volume is on the Kubernetes node ${volumeNode}, which is gone`;
 }
 
-/** Whether a member is lost for repair.afterSeconds. */
+/** Returns true when a member is lost for repair.afterSeconds. */
 function isOverdue(member: Member, world: World): boolean {
   if (causeOf(member, world) === undefined) return false;
   const { pod, claim } = member;
