@@ -18,7 +18,7 @@
  * contradicts this, it has lost synced data, and the node refuses to start: it would otherwise treat such a log as
  * obsolete, and create the replica again without its acknowledged entries once its catalog has caught up.
  */
-import { assert, CATALOG_GROUP, DatabaseError, type GroupId, inParallel } from '#base';
+import { assert, CATALOG_GROUP, DatabaseError, type GroupId } from '#base';
 import { isCorruptRecord } from '#database';
 import type { KvStore } from '#kv';
 import { decodeTail, type RecoveredGroup, type RecoveredLog, tailKey } from '#storage';
@@ -78,9 +78,6 @@ export interface DamagePorts {
   readonly onRebuild: (group: GroupId, fault: string) => void;
 }
 
-/** Databases whose histories are cut and verified at the same time: one mostly waits for the disk. */
-const AT_ONCE = 8;
-
 /** Repairs every database in the log and the catalog, and returns what is left to do. */
 export async function recoverDatabases(
   ports: RecoveryPorts,
@@ -89,18 +86,13 @@ export async function recoverDatabases(
 ): Promise<RecoveryPlan> {
   const databases = [...log.groups.values()].filter(({ group }) => group !== CATALOG_GROUP);
   const here = databases.filter(({ group }) => isHere(group));
-  const marks = new Map<GroupId, AppliedMark>();
-  await inParallel(AT_ONCE, here, async (recovered) => {
-    const mark = await wholeMark(ports, recovered);
-    if (mark !== undefined) marks.set(recovered.group, mark);
-  });
   const behind: GroupId[] = [];
   const ahead: { readonly group: GroupId; readonly mark: DurableMark }[] = [];
   const restarts: { readonly group: GroupId; readonly mark: DurableMark }[] = [];
   for (const recovered of here) {
     const { group, checkpoint } = recovered;
-    // One at a time: each takes memory.
-    const mark = marks.get(group) ?? (await rebuild(ports, recovered));
+    // One at a time: a rebuild syncs every history that was cut, and takes memory.
+    const mark = (await wholeMark(ports, recovered)) ?? (await rebuild(ports, recovered));
     if (isUnlogged(mark, recovered)) restarts.push({ group, mark });
     else if (lastOf(recovered) > mark.index) behind.push(group);
     else if (mark.index > checkpoint.index) ahead.push({ group, mark });

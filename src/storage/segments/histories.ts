@@ -43,9 +43,7 @@ export class Histories {
   readonly #reader: SegmentReader;
   readonly #writer: SegmentWriter;
   readonly #rows: TailRows;
-  /** The last call that runs alone, and the cuts after it. */
-  #alone: Promise<unknown> = Promise.resolve();
-  #cuts: Promise<unknown> = Promise.resolve();
+  #turn: Promise<unknown> = Promise.resolve();
 
   constructor({ directory, rows, ...options }: HistoriesOptions) {
     this.#directory = directory;
@@ -69,22 +67,20 @@ export class Histories {
    * the caller sees to.
    */
   sync(): Promise<void> {
-    return this.#runAlone(async () => {
+    return this.#inTurn(async () => {
       const tails = await this.#writer.sync();
       if (tails.size > 0) await this.#rows.write([...tails].map(toRow), { sync: false });
     });
   }
 
-  /** Implements `KvStore.cutHistory`. Several histories may be cut at once. */
+  /** Implements `KvStore.cutHistory`. */
   cut(group: GroupId, position: number): Promise<number> {
-    const cut = this.#alone.then(() => this.#cut(group, position));
-    this.#cuts = Promise.allSettled([this.#cuts, cut]).then(() => undefined);
-    return cut;
+    return this.#inTurn(() => this.#cut(group, position));
   }
 
   /** As `KvStore.copyHistory`; durable with the next `sync` and its rows. */
   copy(from: GroupId, to: GroupId): Promise<void> {
-    return this.#runAlone(async () => {
+    return this.#inTurn(async () => {
       await this.#cut(to, 0);
       await this.#writer.copy(from, to);
     });
@@ -143,9 +139,9 @@ export class Histories {
   }
 
   /** A sync that runs would write the row of a history that is cut meanwhile. */
-  #runAlone<Value>(work: () => Promise<Value>): Promise<Value> {
-    const done = Promise.all([this.#alone, this.#cuts]).then(work);
-    this.#alone = done.catch(() => undefined);
+  #inTurn<Value>(work: () => Promise<Value>): Promise<Value> {
+    const done = this.#turn.then(work);
+    this.#turn = done.catch(() => undefined);
     return done;
   }
 }

@@ -220,7 +220,7 @@ describe('a writer of segments', () => {
     expect(names()).toEqual(['0000000000000000.segment']);
   });
 
-  it('cuts several histories at once, and none during a sync', async () => {
+  it('cuts no history during another cut or a sync', async () => {
     const { disk, histories } = new SegmentHistories();
     const groups = [GROUP, OTHER];
     await histories.append(new Map(groups.map((group) => [group, recordsAt({ position: 0, lengths: [10] })])));
@@ -239,8 +239,9 @@ describe('a writer of segments', () => {
     };
     const cuts = groups.map((group) => histories.cut(group, 0));
     const synced = histories.sync();
-    await until(() => calls.length === 2);
-    expect(calls).toEqual(['cut', 'cut']);
+    await until(() => calls.length === 1);
+    await new Promise(setImmediate);
+    expect(calls).toEqual(['cut']);
     gate.resolve();
     await Promise.all([...cuts, synced]);
     expect(disk.files).toEqual([]);
