@@ -1,6 +1,6 @@
 /**
  * The records of a history (docs/formats/history.md). The record of a transaction contains a proto `LoggedTransaction`.
- * Its body is the one that the client sent, unchanged; #model parses it. The other kinds are control records: a
+ * Its body is what the client sent, unchanged; #model parses it. The other kinds are control records: a
  * definition that changed something, and a refusal that is kept. They have no revision of their own, and clients never
  * receive them.
  *

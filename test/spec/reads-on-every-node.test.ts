@@ -19,7 +19,7 @@ it('a missing row is an internal error of the read that needs it at every node, 
   const [{ client: first }] = nodes;
   await first.send('createDatabase', { databaseName: 'holed' });
   await first.send('transact', transaction('holed', [event({ id: '1' })]));
-  for (const { http } of nodes) expect((await new HttpClient(http).get('/db/holed/1')).status).toBe(200);
+  for (const { http } of nodes) expect(await new HttpClient(http).get('/db/holed/1')).toMatchObject({ status: 200 });
   for (const { dataDir } of nodes) await removePositions(dataDir);
   for (const { client, http, dataDir, metrics } of nodes) {
     const api = new HttpClient(http);
