@@ -8,7 +8,7 @@
  * store: records never change, and what is written later lies behind the mark (D3, D7). Each record names its entry in
  * the log, so every part ends at a place of its own.
  */
-import { Faults, walkEvent } from '#model';
+import { Faults, transactionTooLarge, walkEvent } from '#model';
 import type { Applied } from './applied.ts';
 import type { GroupMark } from './applied-state.ts';
 import { HistoryChain, type HistoryPoint } from './chain.ts';
@@ -133,6 +133,10 @@ export class HistoryImport {
 /** The chain hash says only that the sender has these events. Readers of stored events trust their form. */
 function faultInEvents({ revision, bytes, view }: StoredTransaction): string | undefined {
   const { eventStarts, eventEnds } = view.body;
+  if (eventStarts.length === 0) return `revision ${revision} has no events`;
+  const eventBytes = eventStarts.reduce((sum, start, index) => sum + (eventEnds[index] ?? start) - start, 0);
+  const tooLarge = transactionTooLarge(eventStarts.length, eventBytes);
+  if (tooLarge !== undefined) return `in revision ${revision}: ${tooLarge.message}`;
   const faults = new Faults();
   for (const [index, start] of eventStarts.entries()) {
     const facts = walkEvent(bytes, start, eventEnds[index] ?? start, { faults, list: 'events', index });

@@ -136,6 +136,17 @@ describe('an imported history', () => {
     expect(check.take(data)).not.toBeTypeOf('string');
   });
 
+  it('is refused with a transaction of 1001 events', async () => {
+    const one = new DatabaseHost();
+    const event = { type: 't', source: 'orders', stream: 'orders' };
+    await one.apply(transactionOf(Array.from({ length: 1001 }, (_, at) => ({ ...event, id: String(at) }))));
+    await one.flush();
+    const other = new DatabaseHost();
+    const { data } = await historyFor(one, other).next(1e6);
+    const check = new HistoryImport(other.source, other.machine.applied);
+    expect(check.take(data)).toMatch(/in revision 1: The transaction is too large: 1001 events, at most 1000/);
+  });
+
   it('is refused with what no hash covers, but follows from the records before', async () => {
     const one = new DatabaseHost();
     const event = { id: 'same', type: 't', source: 'orders', stream: 'orders' };
@@ -176,6 +187,26 @@ describe('an imported history', () => {
     const body = data.subarray(position + view.body.start, position + view.body.end);
     data.set(other.source.sha256([other.machine.applied.chainHash, body]), position + view.chainHashStart);
     expect(new HistoryImport(other.source, other.machine.applied).take(data)).toMatch(fault);
+  });
+
+  it('is refused with a transaction without events, although the chain hash and the total are right', async () => {
+    const one = new DatabaseHost();
+    await one.apply(transactionOf([{ id: 'one', type: 't', source: 'orders', stream: 'orders' }]));
+    await one.flush();
+    const other = new DatabaseHost();
+    const { data } = await historyFor(one, other).next(1e6);
+    const { position, view } = one.reader().transaction(1);
+    const start = position + (view.body.eventStarts[0] ?? 0);
+    const length = (view.body.eventEnds[0] ?? 0) - (view.body.eventStarts[0] ?? 0);
+    // The event becomes options that are a commit message.
+    data.set([0x22, length, 0x1a, length - 2], start - 2);
+    data.fill(0x61, start + 2, start + length);
+    const total = data.lastIndexOf(0x20, position + view.body.start - 2) + 1;
+    data[total] = 0;
+    const body = data.subarray(position + view.body.start, position + view.body.end);
+    data.set(other.source.sha256([other.machine.applied.chainHash, body]), position + view.chainHashStart);
+    const check = new HistoryImport(other.source, other.machine.applied);
+    expect(check.take(data)).toMatch(/revision 1 has no events/);
   });
 
   it('is not exported to a replica with another history', async () => {
