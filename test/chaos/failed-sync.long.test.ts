@@ -4,7 +4,6 @@ import { endByFailedSync } from '../support/failed-sync.ts';
 import { lacksTool } from '../support/needed-tools.ts';
 
 it.skipIf(lacksTool('strace')).each([
-  { call: 'fdatasync', error: 'EIO', when: 40, says: /could not be written \(EIO/ },
   { call: 'fdatasync', error: 'ENOSPC', when: 25, says: /no space left/ },
   { call: 'fsync', error: 'EIO', when: 8, says: /could not be (written|made durable)/ },
 ])(

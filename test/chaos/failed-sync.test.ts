@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { endByFailedSync } from '../support/failed-sync.ts';
 import { lacksTool } from '../support/needed-tools.ts';
 
-const EIO = { call: 'fdatasync', error: 'EIO', when: 12, says: /could not be written \(EIO/ };
+const EIO = { call: 'fdatasync', error: 'EIO', when: 40, says: /could not be written \(EIO/ };
 
 it.skipIf(lacksTool('strace')).each([
   { ...EIO, log: 'the thread of its core' },

@@ -11,7 +11,7 @@ import { testDir } from './test-scope.ts';
 export interface FailedSync {
   readonly call: string;
   readonly error: string;
-  /** Number of the first failing call of each thread; all later ones fail too. */
+  /** Number of the first failing call of each thread, above the calls of a start; all later ones fail too. */
   readonly when: number;
   /** Further settings. Without a peer port among them, the core writes the log. */
   readonly settings?: readonly string[];
