@@ -67,7 +67,8 @@ export type Settlement =
   | { readonly kind: 'read'; readonly token: Token; readonly revision: Revision }
   | { readonly kind: 'refused'; readonly token: Token; readonly error: DatabaseError };
 
-export interface AppliedRevision {
+/** The rows up to this revision can be read. */
+export interface ReadableRevision {
   readonly group: GroupId;
   readonly revision: Revision;
 }
@@ -105,7 +106,7 @@ export interface Report {
   readonly catalog: readonly CatalogChange[];
   /** The catalog is applied up to this index of its log, with these changes; 0 when there are none. */
   readonly catalogIndex: number;
-  readonly applied: readonly AppliedRevision[];
+  readonly readable: readonly ReadableRevision[];
   /** Groups with a new leader. */
   readonly leaders: readonly GroupLeader[];
   /** Admissions that were requested. The settlements follow, in this report or a later one. */

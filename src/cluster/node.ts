@@ -51,7 +51,7 @@ export type CatalogChange = Extract<
   { readonly kind: 'created' | 'deleted' | 'moved' | 'registered' | 'raised' | 'key-kept' | 'key-removed' }
 >;
 
-/** Result of a wait for a revision: it is applied here, its database was deleted, or the caller cancelled. */
+/** Result of a wait for a revision: its rows can be read here, its database was deleted, or the caller cancelled. */
 export type WaitOutcome = 'reached' | 'gone' | 'aborted';
 
 export interface NodeHealth {
@@ -130,7 +130,7 @@ export interface Node {
    * does not reach the leader of the catalog in time.
    */
   currentCatalog(): Promise<void> | undefined;
-  /** Applied state. Rows of revisions above `applied(group)` may already be visible in it and must be ignored. */
+  /** Applied state. Rows of revisions above `readable(group)` may already be visible in it and must be ignored. */
   readonly reader: KvReader;
   /**
    * Reason why this node cannot answer for a database: it has no replica of it, or one that lags what was shown here
@@ -177,18 +177,18 @@ export interface Node {
   /** Like `latest`, but always confirmed by the core, whose earlier reports are then processed. */
   confirmedLatest(group: GroupId): Promise<Revision>;
   /** The revision whose rows `reader` has, without a request. Never decreases; 0 for a group that is gone. */
-  applied(group: GroupId): Revision;
+  readable(group: GroupId): Revision;
   /**
-   * The highest revision that this node has returned to a client, at or above `applied`; later reads must not show
+   * The highest revision that this node has returned to a client, at or above `readable`; later reads must not show
    * less.
    */
   answered(group: GroupId): Revision;
   /** A client is shown this revision of a replica on another node, by a relayed request. */
   show(group: GroupId, revision: Revision): void;
-  /** Waits until the revision is applied and its rows can be read. */
+  /** Waits until the rows of the revision can be read. */
   waitFor(group: GroupId, revision: Revision, signal: AbortSignal): Promise<WaitOutcome>;
-  /** Calls the listener after each applied batch of the group; with undefined, once, when the group is gone. */
-  onApplied(group: GroupId, listener: (revision: Revision | undefined) => void): () => void;
+  /** Calls the listener whenever `readable` of the group increases; with undefined, once, when the group is gone. */
+  onReadable(group: GroupId, listener: (revision: Revision | undefined) => void): () => void;
 
   /** Reports that this process can run the component with this digest or, with a fault, cannot; operators see it. */
   runs(digest: string, fault?: string): void;

@@ -6,10 +6,10 @@
  */
 import type { DatabaseError, GroupId, Revision } from '#base';
 import {
-  type AppliedRevision,
   type GroupLeader,
   type HistoryNote,
   isForeign,
+  type ReadableRevision,
   type Report,
   type Settlement,
   type Token,
@@ -27,7 +27,7 @@ export interface Doubt {
 export class Reporter {
   #catalog: CatalogChange[] = [];
   #catalogIndex = 0;
-  #applied = new Map<GroupId, Revision>();
+  #readable = new Map<GroupId, Revision>();
   #leaders: GroupLeader[] = [];
   #admitted: Token[] = [];
   #settlements: Settlement[] = [];
@@ -97,8 +97,8 @@ export class Reporter {
     this.#histories.push(note);
   }
 
-  applied({ group, revision }: AppliedRevision): void {
-    this.#applied.set(group, revision);
+  wrote({ group, revision }: ReadableRevision): void {
+    this.#readable.set(group, revision);
   }
 
   /** A changed leader is not urgent: it is part of the next report. */
@@ -119,13 +119,13 @@ export class Reporter {
 
   /** Sends the collected report, if it contains something urgent. */
   flush(): void {
-    const isAwaited = this.#isFollowed && this.#applied.size > 0;
+    const isAwaited = this.#isFollowed && this.#readable.size > 0;
     if (isAwaited || this.#hasAnswers) this.#send();
   }
 
   /** Sends the collected report, if it is not empty. */
   flushAll(): void {
-    if (this.#applied.size + this.#leaders.length > 0 || this.#hasAnswers) this.#send();
+    if (this.#readable.size + this.#leaders.length > 0 || this.#hasAnswers) this.#send();
   }
 
   get #hasAnswers(): boolean {
@@ -136,7 +136,7 @@ export class Reporter {
     const report = {
       catalog: this.#catalog,
       catalogIndex: this.#catalogIndex,
-      applied: Array.from(this.#applied, ([group, revision]) => ({ group, revision })),
+      readable: Array.from(this.#readable, ([group, revision]) => ({ group, revision })),
       leaders: this.#leaders,
       admitted: this.#admitted,
       settlements: this.#settlements,
@@ -144,7 +144,7 @@ export class Reporter {
     };
     this.#catalog = [];
     this.#catalogIndex = 0;
-    this.#applied.clear();
+    this.#readable.clear();
     // Without a listener, while the core opens, leaders are kept for the first report.
     if (this.#listener !== undefined) [this.#leaders, this.#histories] = [[], []];
     this.#admitted = [];

@@ -20,7 +20,7 @@ export function showNode(node: Node, metrics: Metrics): void {
 
 /** Sorted by name, so that all nodes show the same databases when there are more than the label may have values. */
 function* revisions(node: Node): Generator<Series<'cairn_database_revision'>> {
-  for (const { name, group } of node.catalog.list()) yield { labels: { database: name }, value: node.applied(group) };
+  for (const { name, group } of node.catalog.list()) yield { labels: { database: name }, value: node.readable(group) };
 }
 
 /** Shows the memory that clients use. */

@@ -36,7 +36,7 @@ export class Follower implements Disposable {
     this.#matches = matcherOf(request.selector);
     this.#countMax = context.limits.tailEventsMax;
     this.#position = request.after ?? endOf(0);
-    this.#followed = context.tails.follow(this.#source, context.node.applied(binding.group));
+    this.#followed = context.tails.follow(this.#source, context.node.readable(binding.group));
   }
 
   /** All selected events up to and including this position were returned. */

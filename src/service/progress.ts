@@ -20,7 +20,7 @@ export class Progress implements Disposable {
     this.#binding = binding;
     this.#signal = signal;
     signal.addEventListener('abort', this.#onAbort);
-    this.#stopListening = context.node.onApplied(binding.group, (revision) => {
+    this.#stopListening = context.node.onReadable(binding.group, (revision) => {
       if (revision === undefined) this.#isGone = true;
       this.#wake?.();
     });
@@ -45,7 +45,7 @@ export class Progress implements Disposable {
     for (;;) {
       this.#signal.throwIfAborted();
       if (this.#isGone) throw goneFrom(this.#context.node, this.#binding);
-      if (this.#context.node.applied(this.#binding.group) > seen) return 'moved';
+      if (this.#context.node.readable(this.#binding.group) > seen) return 'moved';
       if (this.#isSilent) return 'silence';
       await new Promise<void>((resolve) => {
         this.#wake = resolve;

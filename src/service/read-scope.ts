@@ -2,9 +2,9 @@
  * Determines the instance and the revision that a read may be answered from (V1, V4, V5, V6, V9, V11).
  *
  * ```
- * number     applied here? ── no ──> wait readWaitMs ── still not ──> ask the leader ── beyond ──> RevisionNotFound
- * latest     read index: the leader's latest, applied here
- * cached     whatever this node has answered, applied here; of a recovered instance at least what it was recovered with
+ * number     readable here? ─ no ──> wait readWaitMs ── still not ──> ask the leader ── beyond ──> RevisionNotFound
+ * latest     read index: the leader's latest, readable here
+ * cached     what this node has answered, readable here; of a recovered instance at least what it was recovered with
  * ```
  * Before a name is reported as unknown, or an instance as gone, the leader of the catalog is asked (V9). An applied
  * revision may be ahead of its rows; a read that needs them waits until they can be read. The catalog is checked when a
@@ -45,7 +45,7 @@ type ReadWait = Pick<ReadRequest, 'signal'>;
 async function barrier(context: ServiceContext, request: ReadRequest, binding: Binding, at: ReadAt): Promise<ReadView> {
   const revision = await openRevision(context, request, binding, at);
   if (!(await aboveFloors(context, request, binding))) return { binding, revision };
-  return { binding, revision: at === 'cached' ? context.node.applied(binding.group) : revision };
+  return { binding, revision: at === 'cached' ? context.node.readable(binding.group) : revision };
 }
 
 /** Waits until this node has the revision that the request requires; returns false when it requires none. */
@@ -56,12 +56,12 @@ export async function aboveFloors(
 ): Promise<boolean> {
   const { minRevision, shown } = request;
   const isShown = shown?.databaseId === binding.databaseId;
-  if (isShown) await untilApplied(context, request, binding, shown.revision);
-  if (minRevision !== undefined) await untilApplied(context, request, binding, minRevision);
+  if (isShown) await untilReadable(context, request, binding, shown.revision);
+  if (minRevision !== undefined) await untilReadable(context, request, binding, minRevision);
   return isShown || minRevision !== undefined;
 }
 
-/** The requested revision, applied here. */
+/** The requested revision, once it can be read here. */
 export async function openRevision(
   context: ServiceContext,
   wait: ReadWait,
@@ -70,10 +70,10 @@ export async function openRevision(
 ): Promise<Revision> {
   if (at === 'cached') return cachedRevision(context, wait.signal, binding);
   if (at === 'latest') return latestOf(context, wait, binding);
-  return untilApplied(context, wait, binding, at);
+  return untilReadable(context, wait, binding, at);
 }
 
-/** The latest local revision that is not behind anything that clients were shown; it contacts no other node. */
+/** The latest local revision that is not older than any that clients were shown; it contacts no other node. */
 export async function cachedRevision(
   context: ServiceContext,
   signal: AbortSignal,
@@ -83,10 +83,10 @@ export async function cachedRevision(
   const begun = binding.recovery?.revision;
   // The recovered data is still being copied here.
   if (begun !== undefined && node.answered(binding.group) < begun)
-    await untilApplied(context, { signal }, binding, begun);
+    await untilReadable(context, { signal }, binding, begun);
   const revision = node.answered(binding.group);
-  if (node.applied(binding.group) < revision) await waitForRevision(context, { signal, binding, revision });
-  return node.applied(binding.group);
+  if (node.readable(binding.group) < revision) await waitForRevision(context, { signal, binding, revision });
+  return node.readable(binding.group);
 }
 
 async function latestOf(context: ServiceContext, { signal }: ReadWait, binding: Binding): Promise<Revision> {
@@ -109,14 +109,14 @@ export async function latestRevision(node: Node, binding: Binding): Promise<Revi
  * Resolves with the revision once it can be read here; rejects with RevisionNotFound when the database does not have
  * it. It does not wait for a revision that no database can have.
  */
-async function untilApplied(
+async function untilReadable(
   context: ServiceContext,
   asked: ReadWait,
   binding: Binding,
   revision: AskedRevision,
 ): Promise<Revision> {
   if (typeof revision === 'number') {
-    if (context.node.applied(binding.group) >= revision) return revision;
+    if (context.node.readable(binding.group) >= revision) return revision;
     const wait = { signal: asked.signal, binding, revision, limitMs: context.limits.readWaitMs };
     if (await waitForRevision(context, wait)) return revision;
   }
@@ -134,7 +134,7 @@ export async function untilAtFloor(
   if (floor === undefined || context.node.answered(binding.group) >= floor.minRevision) return;
   await inSpan(span, 'cairn.read_barrier', async (waiting) => {
     waiting?.set({ 'cairn.at': 'revision' });
-    await untilApplied(context, floor, binding, floor.minRevision);
+    await untilReadable(context, floor, binding, floor.minRevision);
   });
 }
 

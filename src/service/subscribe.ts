@@ -23,7 +23,7 @@ export async function subscribe(context: ServiceContext, request: SubscribeReque
   // A position beyond the database is an error, because the subscription would be silent forever.
   const at = request.after === undefined ? 'cached' : toAskedRevision(request.after.revision);
   const view = await openView(context, request, at);
-  const now = { binding: view.binding, revision: context.node.applied(view.binding.group) };
+  const now = { binding: view.binding, revision: context.node.readable(view.binding.group) };
   const { after, ...rest } = request;
   const begun = { ...rest, heartbeatMs, ...(after && { after: { revision: view.revision, index: after.index } }) };
   return { ...scopeOf(now), items: follow(context, view.binding, begun) };
@@ -43,7 +43,7 @@ async function* follow(
     using follower = new Follower(context, binding, request);
     progress.heardFrom(heartbeatMs);
     for (;;) {
-      const applied = node.applied(binding.group);
+      const applied = node.readable(binding.group);
       meters.catchupLag.observe(Math.max(0, applied - follower.position.revision));
       for await (const events of follower.upTo(applied)) {
         signal.throwIfAborted();
@@ -66,7 +66,7 @@ async function* follow(
 }
 
 function heartbeat(context: ServiceContext, binding: Binding, position: Position): SubscriptionItem {
-  return { kind: 'heartbeat', position, revision: context.node.applied(binding.group) };
+  return { kind: 'heartbeat', position, revision: context.node.readable(binding.group) };
 }
 
 function heartbeatOf({ limits }: ServiceContext, heartbeatMs: number): number {

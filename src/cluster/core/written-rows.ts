@@ -58,7 +58,7 @@ export class WrittenRows {
     const { checkpointer, reporter, reads, intake, histories } = this.#parts;
     checkpointer.markDirty(group, bytes, nowMs);
     histories.written(group);
-    if (group.id !== CATALOG_GROUP) reporter.applied({ group: group.id, revision: group.written.revision });
+    if (group.id !== CATALOG_GROUP) reporter.wrote({ group: group.id, revision: group.written.revision });
     reads.release(group);
     if (group.isReady) intake.release(group);
   }

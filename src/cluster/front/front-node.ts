@@ -250,7 +250,7 @@ export class FrontNode implements Node, Administers {
     return read;
   }
 
-  applied(group: GroupId): Revision {
+  readable(group: GroupId): Revision {
     return this.#counts(group) ? this.#revisions.of(group) : toRevision(0);
   }
 
@@ -269,7 +269,7 @@ export class FrontNode implements Node, Administers {
     return outcome;
   }
 
-  onApplied(group: GroupId, listener: (revision: Revision | undefined) => void): () => void {
+  onReadable(group: GroupId, listener: (revision: Revision | undefined) => void): () => void {
     if (this.#catalog.has(group)) {
       const stop = this.#revisions.listen(group, listener);
       this.#follow();
@@ -417,7 +417,7 @@ export class FrontNode implements Node, Administers {
     this.#ports.link.send(commands);
   }
 
-  #take({ catalog, catalogIndex, applied, leaders, admitted, settlements, histories = [] }: Report): void {
+  #take({ catalog, catalogIndex, readable, leaders, admitted, settlements, histories = [] }: Report): void {
     for (const { group, node } of leaders) this.#leaders.set(group, node);
     for (const change of catalog) {
       const before = change.kind === 'moved' ? this.#catalog.lookup(change.binding.name) : undefined;
@@ -437,7 +437,7 @@ export class FrontNode implements Node, Administers {
       this.#turn.shown = catalogIndex;
       this.#schedule();
     }
-    for (const { group, revision } of applied) if (this.#catalog.has(group)) this.#revisions.advance(group, revision);
+    for (const { group, revision } of readable) if (this.#catalog.has(group)) this.#revisions.advance(group, revision);
     for (const note of histories) this.#noteHistory(note);
     for (const token of admitted) this.#pending.get(token)?.onAdmitted?.();
     const nowMs = this.#ports.monotonicMs();

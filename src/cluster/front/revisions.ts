@@ -1,6 +1,6 @@
 /**
- * Revisions of each database on this node, from the view of the front, and waits for them: the revision whose rows can
- * be read, and the revision that was returned to clients, which is the same or slightly ahead (C6).
+ * Waits until the rows of a revision can be read on this node; `latest` waits in group/read-barrier.ts first. Of each
+ * database, the front knows the readable revision, and the one that was returned to clients: the same or later (C6).
  *
  *   C30  Revisions shown to clients of this node never decrease. A local replica that lags them, because it was created
  *        after another replica had answered (an earlier local one or that of another node), counts as absent.
@@ -20,14 +20,14 @@ interface Waiter {
 
 export class Revisions {
   readonly #stored: (group: GroupId) => Revision;
-  readonly #applied = new Map<GroupId, Revision>();
+  readonly #readable = new Map<GroupId, Revision>();
   readonly #answered = new Map<GroupId, Revision>();
   /** Revisions of other replicas than the current local one that clients were shown. */
   readonly #shown = new Map<GroupId, Revision>();
   readonly #listeners = new Map<GroupId, Set<Listener>>();
   readonly #waiters = new Map<GroupId, Set<Waiter>>();
 
-  /** `stored` reads the applied revision of a group of the catalog from the store. */
+  /** `stored` reads the revision of a group of the catalog from the store. */
   constructor(stored: (group: GroupId) => Revision) {
     this.#stored = stored;
   }
@@ -39,10 +39,10 @@ export class Revisions {
 
   /** The revision whose rows can be read. */
   of(group: GroupId): Revision {
-    const known = this.#applied.get(group);
+    const known = this.#readable.get(group);
     if (known !== undefined && known >= (this.#answered.get(group) ?? 0)) return known;
     this.advance(group, this.#stored(group));
-    return this.#applied.get(group) ?? toRevision(0);
+    return this.#readable.get(group) ?? toRevision(0);
   }
 
   /** The highest revision that can be read or was returned to a client. */
@@ -70,9 +70,9 @@ export class Revisions {
 
   /** Advances a group; an older revision has no effect. */
   advance(group: GroupId, revision: Revision): void {
-    const known = this.#applied.get(group);
+    const known = this.#readable.get(group);
     if (known !== undefined && known >= revision) return;
-    this.#applied.set(group, revision);
+    this.#readable.set(group, revision);
     for (const waiter of this.#waiters.get(group) ?? []) if (waiter.revision <= revision) waiter.resolve('reached');
     for (const listener of this.#listeners.get(group) ?? []) listener(revision);
   }
@@ -80,7 +80,7 @@ export class Revisions {
   /** Forgets a deleted group, and ends all waits for it. */
   remove(group: GroupId): void {
     this.#shown.delete(group);
-    this.#applied.delete(group);
+    this.#readable.delete(group);
     this.#answered.delete(group);
     for (const waiter of this.#waiters.get(group) ?? []) waiter.resolve('gone');
     const listeners = this.#listeners.get(group);
@@ -92,7 +92,7 @@ export class Revisions {
   restart(group: GroupId): void {
     const answered = this.answered(group);
     this.remove(group);
-    this.#applied.set(group, toRevision(0));
+    this.#readable.set(group, toRevision(0));
     this.#shown.set(group, answered);
   }
 
@@ -103,7 +103,7 @@ export class Revisions {
     return () => take(this.#listeners, group, listener);
   }
 
-  /** Resolves when the revision is applied, the group is gone, or the signal fires. Never rejects. */
+  /** Resolves when the rows of the revision can be read, the group is gone, or the signal fires. Never rejects. */
   async wait(group: GroupId, revision: Revision, signal?: AbortSignal): Promise<WaitOutcome> {
     if (this.of(group) >= revision) return 'reached';
     if (signal?.aborted === true) return 'aborted';

@@ -5,12 +5,12 @@
  * The counts of the parts come first, then the parts, in this order:
  *
  *   committed   (token | revision | basis | recorded time in ms | event count)*
- *   applied     (group | revision)*
+ *   readable    (group | revision)*
  *   leaders     (group | node that leads, 0 for none)*
  *   admitted    token*
  */
 import { DatabaseError, type ErrorCode, type ErrorDetails, type NodeId, toGroupId, toNodeId, toRevision } from '#base';
-import type { AppliedRevision, GroupLeader, HistoryNote, Report, Settlement, Token } from '../link.ts';
+import type { GroupLeader, HistoryNote, ReadableRevision, Report, Settlement, Token } from '../link.ts';
 import type { CatalogChange } from '../node.ts';
 import type { Outcome } from '../outcome.ts';
 
@@ -71,10 +71,10 @@ export function unpackReport(message: ReportMessage): Report {
   return { ...unpackNumbers(numbers, others.map(received)), catalog, catalogIndex, ...more };
 }
 
-function packNumbers(committed: readonly CommittedSettlement[], { applied, leaders, admitted }: Report): Numbers {
-  const pairs = applied.length + leaders.length;
+function packNumbers(committed: readonly CommittedSettlement[], { readable, leaders, admitted }: Report): Numbers {
+  const pairs = readable.length + leaders.length;
   const numbers = new Float64Array(COUNTS + committed.length * COMMITTED_NUMBERS + pairs * PAIR + admitted.length);
-  numbers.set([committed.length, applied.length, leaders.length, admitted.length]);
+  numbers.set([committed.length, readable.length, leaders.length, admitted.length]);
   let at = COUNTS;
   for (const { token, outcome } of committed) {
     numbers[at] = token;
@@ -84,7 +84,7 @@ function packNumbers(committed: readonly CommittedSettlement[], { applied, leade
     numbers[at + 4] = outcome.eventCount;
     at += COMMITTED_NUMBERS;
   }
-  for (const { group, revision } of applied) at = putPair(numbers, at, group, revision);
+  for (const { group, revision } of readable) at = putPair(numbers, at, group, revision);
   for (const { group, node } of leaders) at = putPair(numbers, at, group, node ?? 0);
   numbers.set(admitted, at);
   return numbers;
@@ -101,26 +101,26 @@ function unpackNumbers(numbers: Numbers, others: readonly Settlement[]): Report 
   const settlements: Settlement[] = [];
   for (let left = parts.counts.committed; left > 0; left--) settlements.push(takeCommitted(parts));
   for (const other of others) settlements.push(other);
-  const applied: AppliedRevision[] = [];
-  for (let left = parts.counts.applied; left > 0; left--)
-    applied.push({ group: toGroupId(parts.take()), revision: toRevision(parts.take()) });
+  const readable: ReadableRevision[] = [];
+  for (let left = parts.counts.readable; left > 0; left--)
+    readable.push({ group: toGroupId(parts.take()), revision: toRevision(parts.take()) });
   const leaders: GroupLeader[] = [];
   for (let left = parts.counts.leaders; left > 0; left--)
     leaders.push({ group: toGroupId(parts.take()), node: nodeOrNobody(parts.take()) });
   const admitted: Token[] = [];
   for (let left = parts.counts.admitted; left > 0; left--) admitted.push(parts.take());
-  return { catalog: [], catalogIndex: 0, applied, leaders, admitted, settlements };
+  return { catalog: [], catalogIndex: 0, readable, leaders, admitted, settlements };
 }
 
 /** The numbers of a report, in sequence. */
 class Parts {
-  readonly counts: Record<'committed' | 'applied' | 'leaders' | 'admitted', number>;
+  readonly counts: Record<'committed' | 'readable' | 'leaders' | 'admitted', number>;
   readonly #numbers: Numbers;
   #at = 0;
 
   constructor(numbers: Numbers) {
     this.#numbers = numbers;
-    this.counts = { committed: this.take(), applied: this.take(), leaders: this.take(), admitted: this.take() };
+    this.counts = { committed: this.take(), readable: this.take(), leaders: this.take(), admitted: this.take() };
   }
 
   take(): number {

@@ -20,7 +20,7 @@ export interface LogOptions extends Traced {
 export function decisionLog(context: ServiceContext, binding: Binding, options: LogOptions): DecisionLog {
   const { node } = context;
   return {
-    applied: () => node.applied(binding.group),
+    applied: () => node.readable(binding.group),
     newest: async (atLeast) => {
       const latest = await latestRevision(node, binding);
       options.signal.throwIfAborted();

@@ -102,7 +102,7 @@ export class MaintainedViews {
       priority: definition.priority,
       database: binding.name,
       view: `${definition.name} v${version.version}`,
-      applied: () => context.node.applied(binding.group),
+      applied: () => context.node.readable(binding.group),
       step: (step) => stepped(all, step),
       drop: async (place) => (await openComponents(context)).views.drop(place),
     };
@@ -145,7 +145,7 @@ export function isGone(failure: unknown): boolean {
 async function advanced({ context, binding, fold }: MaintainedFold, step: AdvanceStep): Promise<MaintenanceOutcome> {
   const { node, reads, clock } = context;
   if (node.absence(binding.group) !== undefined) return GONE;
-  const view: ReadView = { binding, revision: node.applied(binding.group) };
+  const view: ReadView = { binding, revision: node.readable(binding.group) };
   const { artifacts, views } = await openComponents(context);
   // Events with a later effective time are folded when their time has come and the log has grown.
   const cut = fold.version.definition.order === 'revision' ? undefined : instantFromMs(clock.nowMs());

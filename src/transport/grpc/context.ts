@@ -11,8 +11,3 @@ export interface GrpcContext {
 
 export const EVENT_STORE = 'cairn.v1.EventStore';
 export const CLUSTER_ADMIN = 'cairn.admin.v1.ClusterAdmin';
-
-/** Tells whether a service requires a principal when authentication is on. Health is public. */
-export function isGuarded(service: string): boolean {
-  return service.startsWith('cairn.');
-}

@@ -211,7 +211,7 @@ function leaderOf(nodes: readonly SimNode[], name: string): SimNode | undefined 
 
 function revisionOf(node: SimNode, name: string): number {
   const group = groupOf(node, name);
-  return group === undefined ? -1 : (node.process?.node?.applied(group) ?? -1);
+  return group === undefined ? -1 : (node.process?.node?.readable(group) ?? -1);
 }
 
 /** True when other nodes answer the clients of this node. */

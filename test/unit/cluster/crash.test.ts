@@ -29,7 +29,7 @@ describe('recovery (C2, C7)', () => {
     const { world, group } = await written();
     const before = world.kv.writes.length;
     await world.crash();
-    expect(world.node.applied(group)).toBe(4);
+    expect(world.node.readable(group)).toBe(4);
     // Only the new no-op of the catalog is applied. The database is unchanged and stays dormant.
     expect([before > 0, world.kv.writes]).toEqual([true, [1]]);
   });

@@ -65,7 +65,7 @@ async function defineAll(world: ReplicaWorld, group: GroupId, entries = ENTRIES)
 
 async function shared(world: ReplicaWorld, group: GroupId): Promise<readonly string[]> {
   const revision = await world.answer((await world.leader(group)).front.latest(group));
-  await world.until(() => world.up.every(({ front }) => front.applied(group) >= revision), 'all of it', 60_000);
+  await world.until(() => world.up.every(({ front }) => front.readable(group) >= revision), 'all of it', 60_000);
   return Promise.all(world.up.map(async ({ front }) => JSON.stringify(await databaseKit.shared(front.reader, group))));
 }
 

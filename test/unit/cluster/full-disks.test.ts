@@ -20,7 +20,7 @@ async function expectAllToHold(
   count: number,
 ): Promise<void> {
   const revision = await world.answer(leader.front.latest(group));
-  await world.until(() => world.up.every(({ front }) => front.applied(group) >= revision), 'all have caught up');
+  await world.until(() => world.up.every(({ front }) => front.readable(group) >= revision), 'all have caught up');
   const [one, ...others] = await Promise.all(world.up.map((member) => member.history(group)));
   expect(one).toHaveLength(count);
   expect(others).toEqual([one, one]);

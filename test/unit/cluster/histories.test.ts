@@ -61,10 +61,10 @@ it('a member whose disk was restored gets its acknowledged entries again, and it
   await second.crash();
   putBack();
   await second.start();
-  await world.until(() => second.front.applied(group) === 3, 'everything', 2000);
+  await world.until(() => second.front.readable(group) === 3, 'everything', 2000);
   await third.crash();
   await write(world, group, first, ['three']);
-  await world.until(() => second.front.applied(group) === 4, 'everything', 2000);
+  await world.until(() => second.front.readable(group) === 4, 'everything', 2000);
   expect(await second.history(group)).toEqual(['first', 'one', 'two', 'three']);
   expect(first.historyNotes).toContainEqual(
     expect.objectContaining({ kind: 'acknowledged-lost', group, node: second.node }),
@@ -88,14 +88,14 @@ describe('a replica whose committed entries differ from those of its group', () 
     ]);
     expect([reasonFor(group, first), first.front.health().hasDiverged]).toEqual(['NotReplica', true]);
     // Other nodes are not asked for revisions that only this history has.
-    expect([first.front.applied(group), first.front.answered(group)]).toEqual([0, 0]);
+    expect([first.front.readable(group), first.front.answered(group)]).toEqual([0, 0]);
     expect(first.core.health.diverged).toBe(1);
     expect(first.core.admin.describe().diverged).toEqual([
       expect.objectContaining({ node: first.node, group, title: 'database "shop"' }),
     ]);
     await write(world, group, await world.leader(group), ['more']);
     expect(await databaseKit.history(first.kv, group)).toEqual(['first', 'one', 'two']);
-    await world.until(() => second.front.applied(group) === 3, 'everything', 2000);
+    await world.until(() => second.front.readable(group) === 3, 'everything', 2000);
     expect(await second.history(group)).toEqual(['first', 'other', 'more']);
     // The catalog is the same for all.
     await world.answer(first.front.currentCatalog() ?? Promise.resolve());

@@ -51,7 +51,7 @@ it('a deleted database ends all waits for it (C4)', async () => {
   await world.transact(group, 'one');
   await world.readable(group);
   const heard: (number | undefined)[] = [];
-  world.node.onApplied(group, (revision) => heard.push(revision));
+  world.node.onReadable(group, (revision) => heard.push(revision));
   const waiting = world.node.waitFor(
     group,
     ((await world.node.latest(group)) + 5) as never,
@@ -100,7 +100,7 @@ describe('many databases', () => {
     await world.crash();
     const before = world.log.durable.length;
     expect(world.node.catalog.list()).toHaveLength(200);
-    for (const group of groups) expect(world.node.applied(group)).toBe(1);
+    for (const group of groups) expect(world.node.readable(group)).toBe(1);
     expect(world.log.durable.length).toBe(before);
     const some = groups.filter((_, at) => at % 20 === 0);
     expect(await Promise.all(some.map((group) => world.transact(group, 'two')))).toMatchObject(

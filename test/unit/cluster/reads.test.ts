@@ -13,7 +13,7 @@ it('waitFor is answered from the rows, before any report of the core', async () 
   await settle();
   // No client waited, so the core has not reported the rows.
   world.core.onReport((report) => reports.push(report));
-  expect(world.node.applied(group)).toBe(1);
+  expect(world.node.readable(group)).toBe(1);
   expect(await world.node.waitFor(group, toRevision(1), never)).toBe('reached');
   expect(reports).toEqual([]);
 });
@@ -24,12 +24,12 @@ it('waitFor needs a report only while a client waits, which comes with the next 
   world.pass(50);
   await settle();
   const applied: number[] = [];
-  const take = world.node.onApplied(group, (revision) => applied.push(revision ?? -1));
+  const take = world.node.onReadable(group, (revision) => applied.push(revision ?? -1));
   take();
   await world.transact(group, 'x');
   await world.transact(group, 'y');
   await settle();
-  const stop = world.node.onApplied(group, (revision) => applied.push(revision ?? -1));
+  const stop = world.node.onReadable(group, (revision) => applied.push(revision ?? -1));
   world.pass(50);
   await world.transact(group, 'z');
   await settle();
@@ -46,14 +46,14 @@ it('waitFor ends with its signal, before or after it began', async () => {
   expect(await world.node.waitFor(group, toRevision(9), controller.signal)).toBe('aborted');
 });
 
-it('onApplied of a deleted database reports the deletion', async () => {
+it('onReadable of a deleted database reports the deletion', async () => {
   const { world, group } = await CoreWorld.withShop();
   await world.node.deleteDatabase('shop');
   const heard: (number | undefined)[] = [];
-  world.node.onApplied(group, (revision) => heard.push(revision));
+  world.node.onReadable(group, (revision) => heard.push(revision));
   await settle();
   expect(heard).toEqual([undefined]);
-  expect(world.node.applied(group)).toBe(0);
+  expect(world.node.readable(group)).toBe(0);
 });
 
 it('the node names the leader once it has its own address', async () => {

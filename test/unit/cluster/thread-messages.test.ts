@@ -96,7 +96,7 @@ describe('reports', () => {
   const report: fc.Arbitrary<Report> = fc.record({
     catalog: fc.constant([{ kind: 'deleted' as const, binding }]),
     catalogIndex: fc.nat(),
-    applied: fc.array(fc.record({ group, revision })),
+    readable: fc.array(fc.record({ group, revision })),
     leaders: fc.array(fc.record({ group, node: fc.option(node, { nil: undefined }) })),
     admitted: fc.array(token),
     settlements: fc.array(settlement),

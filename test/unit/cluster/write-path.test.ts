@@ -19,7 +19,7 @@ describe('a write', () => {
     });
     expect(world.node.answered(group)).toBe(1);
     await world.readable(group);
-    expect([world.node.applied(group), databaseKit.storedRevision(world.kv, group)]).toEqual([1, 1]);
+    expect([world.node.readable(group), databaseKit.storedRevision(world.kv, group)]).toEqual([1, 1]);
   });
 
   it('is answered before its rows are stored, and can be read afterwards (C2, C6)', async () => {
@@ -30,11 +30,11 @@ describe('a write', () => {
     world.kv.gate = promise;
     expect(await world.transact(group, 'second')).toMatchObject({ kind: 'committed', revision: 2 });
     expect(await world.transact(group, 'third')).toMatchObject({ kind: 'committed', revision: 3 });
-    expect([world.node.answered(group), world.node.applied(group)]).toEqual([3, 1]);
+    expect([world.node.answered(group), world.node.readable(group)]).toEqual([3, 1]);
     const heard: string[] = [];
     const reads = [
       world.node.latest(group).then((revision) => heard.push(`latest ${revision}`)),
-      world.readable(group).then(() => heard.push(`readable ${world.node.applied(group)}`)),
+      world.readable(group).then(() => heard.push(`readable ${world.node.readable(group)}`)),
     ];
     await settle();
     expect(heard).toEqual([]);
@@ -52,7 +52,7 @@ describe('a write', () => {
     world.kv.gate = promise;
     const first = await world.transact(group, 'once');
     const again = world.node.transact(group, databaseKit.payload('once')).then(({ kind, revision }) => {
-      expect(world.node.applied(group)).toBe(first.revision);
+      expect(world.node.readable(group)).toBe(first.revision);
       return { kind, revision };
     });
     await settle();
@@ -105,7 +105,7 @@ it('group commit writes everything of a turn in one append, across groups (C1)',
   expect(world.log.syncCount - syncs).toBe(1);
   await Promise.all(groups.map((group) => world.readable(group)));
   expect(world.kv.writes.length - writes).toBe(1);
-  expect(groups.map((group) => world.node.applied(group))).toEqual([11, 11, 11]);
+  expect(groups.map((group) => world.node.readable(group))).toEqual([11, 11, 11]);
 });
 
 describe('rows for which no request waits (C6)', () => {
@@ -125,7 +125,7 @@ describe('rows for which no request waits (C6)', () => {
     ['they are enough for a batch', (world, group) => world.transact(group, 'four')],
     ['the next tick comes', (world) => world.pass(1)],
     ['a request waits for them', (world, group) => world.readable(group)],
-    ['a listener is added', (world, group) => world.node.onApplied(group, () => undefined)],
+    ['a listener is added', (world, group) => world.node.onReadable(group, () => undefined)],
     ['a read asks for the latest', (world, group) => world.node.latest(group)],
     ['a database is created', (world) => world.create('other')],
     ['an entry must look into the store', (world, group) => world.transact(group, 'abc')],

@@ -103,7 +103,7 @@ function maintained(): unknown {
 function isFollowed(databaseName: string): boolean {
   const { node } = world.core;
   const { group } = node.catalog.lookup(databaseName) ?? {};
-  const isApplied = group !== undefined && node.applied(group) === node.answered(group);
+  const isApplied = group !== undefined && node.readable(group) === node.answered(group);
   return isApplied && guests.figures()?.maintenance.lags.get(databaseName) === 0;
 }
 

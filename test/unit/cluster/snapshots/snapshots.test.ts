@@ -39,7 +39,7 @@ async function write(world: ReplicaWorld, leader: WorldNode, group: GroupId, cou
 
 async function caughtUp({ world, group, leader, behind }: Away): Promise<readonly Error[]> {
   const revision = await world.answer(leader.front.latest(group));
-  await world.until(() => behind.front.applied(group) >= revision, 'the member has caught up', 60_000);
+  await world.until(() => behind.front.readable(group) >= revision, 'the member has caught up', 60_000);
   expect(await behind.history(group)).toEqual(await leader.history(group));
   return world.failures;
 }
@@ -51,14 +51,14 @@ describe('a member that lacks entries that no log has', () => {
     await behind.start();
     behind.core.reportDisk('read-only');
     await world.pass(3000);
-    const before = behind.front.applied(group);
+    const before = behind.front.readable(group);
     behind.core.reportDisk('open');
-    await world.until(() => behind.front.applied(group) > before, 'it has begun', 60_000);
+    await world.until(() => behind.front.readable(group) > before, 'it has begun', 60_000);
     behind.core.reportDisk('read-only');
     await world.pass(1000);
-    const begun = behind.front.applied(group);
+    const begun = behind.front.readable(group);
     await world.pass(30_000);
-    expect(behind.front.applied(group)).toBe(begun);
+    expect(behind.front.readable(group)).toBe(begun);
     behind.core.reportDisk('open');
     expect(await caughtUp(away)).toEqual([]);
     expect(new Set(world.snapshotFaults)).toEqual(new Set(['the disk is too full']));
@@ -83,12 +83,12 @@ describe('a member that lacks entries that no log has', () => {
     const { world, group, behind } = away;
     await behind.start();
     behind.holdDisk(true);
-    await world.until(() => behind.front.applied(group) > 1, 'the first step', 30_000);
+    await world.until(() => behind.front.readable(group) > 1, 'the first step', 30_000);
     await world.pass(400);
-    const reached = behind.front.applied(group);
+    const reached = behind.front.readable(group);
     behind.holdDisk(false);
     await world.pass(600);
-    expect(behind.front.applied(group)).toBe(reached);
+    expect(behind.front.readable(group)).toBe(reached);
     expect(await caughtUp(away)).toEqual([]);
   });
 });
