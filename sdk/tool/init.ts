@@ -7,7 +7,7 @@ import { ToolError, UsageError } from './failures.ts';
 import { ensureLink } from './project.ts';
 
 const TEMPLATES = join(import.meta.dirname, 'templates');
-/** A name that is valid both for components (decisions 2.2) and for npm packages. */
+/** A name that is valid both for components and for npm packages. */
 const NAME = /^[a-z][a-z0-9_.-]{0,127}$/;
 /** Placeholder of the name in template files. */
 const PLACE = '{{name}}';

@@ -16,7 +16,7 @@ export type Brand<Value, Name extends string> = Value & { readonly [brand]: Name
 export type Revision = Brand<number, 'Revision'>;
 
 /**
- * A revision that a request names: any uint64 (decisions 6.1). No database reaches 2^53. Such values stay a bigint, so
+ * A revision that a request names: any uint64. No database reaches 2^53. Such values stay a bigint, so
  * that the reply can name them. They are compared and printed, never computed with.
  */
 export type AskedRevision = Revision | bigint;

@@ -177,7 +177,7 @@ export class Presentation implements Turn {
   #write(bytes: Uint8Array): Promise<boolean> | boolean {
     const { writeBytesMax, bodyBytesMax } = this.#parts.settings;
     if (bytes.length > writeBytesMax) {
-      return this.#fail(`It writes ${bytes.length} bytes at once; ${writeBytesMax} is the most`);
+      return this.#fail(`It writes ${bytes.length} bytes at once; the limit is ${writeBytesMax}`);
     }
     if (!this.#body.write(bytes)) {
       this.#end(otherBytes());
@@ -195,7 +195,7 @@ export class Presentation implements Turn {
       this.#fail('It says where to continue behind its first write');
     }
     if (token.length > TOKEN_CHARACTERS_MAX) {
-      this.#fail(`It continues with ${token.length} characters; ${TOKEN_CHARACTERS_MAX} is the most`);
+      this.#fail(`It continues with ${token.length} characters; the limit is ${TOKEN_CHARACTERS_MAX}`);
     }
     if (!this.#hasWritten) this.#continuation = token;
     return undefined;

@@ -76,7 +76,7 @@ export class SdkReader {
       case 'view-state':
         return this.#view({ name: first, version: second, parameters: third }, cut);
       default:
-        throw new Ended(`The component calls ${functionName}, which is not answered`);
+        throw new Ended(`The component calls ${functionName}, which the host does not have`);
     }
   }
 
@@ -124,7 +124,7 @@ export class SdkReader {
       await setImmediate();
     }
     if (events.length > limits.eventsMax) {
-      throw new Ended(`The component asks for all of more than ${limits.eventsMax} events, which is the most`);
+      throw new Ended(`The component asks for more than ${limits.eventsMax} events at once, the limit`);
     }
     // Later events come after these, and the query does not ask for them.
     const isClosed = asked.direction === 'forward' && asked.times === undefined && events.length === asked.limit;

@@ -191,7 +191,7 @@ export class StateViews {
     const running = this.#folding.get(name);
     if (running?.isAbandoned === false) return running.read(signal);
     if (this.#folding.size >= this.#settings.foldsMax) {
-      return viewFailure('Busy', `${this.#folding.size} folds run, which is the most; try again`);
+      return viewFailure('Busy', `${this.#folding.size} folds run, the limit; try again`);
     }
     const folding = new WantedFold((stop, end) => this.#fold(read, { fold, stop, end }));
     this.#folding.set(name, folding);

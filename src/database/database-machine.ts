@@ -184,7 +184,7 @@ export class DatabaseMachine {
     if (membership !== undefined) this.#writer.adopt(membership);
   }
 
-  /** Decides a transaction (decisions 4.4). Throws for an entry that this release does not know: it stops the node. */
+  /** Decides a transaction. Throws for an entry that this release does not know: it stops the node. */
   apply(entry: EntryToApply): TransactOutcome {
     const decoded = this.#decoded(entry.payload);
     this.advance(entry.index, entry.term);

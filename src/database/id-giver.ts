@@ -1,9 +1,9 @@
 /**
- * Which event ids are taken, and what a taken one becomes (decisions 2.8; D2).
+ * Decides which event ids are taken, and the id that a taken one is stored under (SPEC-EVENT-IDS, D2).
  *
  * The pair (stream, stored id) is unique in a database. A free id is stored as it is, a taken one as
- * `{id}~{revision}.{index}`; should somebody have stored that very id before, with the same ending once more, until it
- * is free. "Taken" looks at every event before, those of the same transaction included.
+ * `{id}~{revision}.{index}`. If that id is taken, too, the same suffix is added again until the result is free. Every
+ * earlier event can take an id, also an earlier one of the same transaction.
  */
 import { decodeUtf8, encodeUtf8 } from '#base';
 import { endingOf, hashOfId, type IdBytes, isIdOf, isSameId, storedPlaces } from './event-identity.ts';

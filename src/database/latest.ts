@@ -1,9 +1,9 @@
 /**
- * L of a selector: the revision of the latest event that matches it (decisions 4; D4).
+ * L of a selector: the revision of the latest event that matches it (SPEC-CONSTRAINTS, D4).
  *
- * A selector is asked for in its disjunctive form, and its L is the highest of its alternatives'. An alternative of
- * equalities is answered by one head and one of its tips. One with a prefix has to look at every head that begins with
- * it, which needs a walk over rows: latest-by-prefix.ts.
+ * A selector is evaluated in disjunctive normal form. Its L is the highest of its alternatives. One head and one of its
+ * tips give L of an alternative of equalities. An alternative with a prefix needs every head that begins with it, and
+ * so a walk over rows: latest-by-prefix.ts.
  */
 import { encodeUtf8 } from '#base';
 import type { Conjunction, TextMatch } from '#model';

@@ -1,5 +1,6 @@
 /**
- * Constraints of a transaction, and the function that decides whether one holds (decisions 4).
+ * Constraints of a transaction, and the function that decides whether one holds (SPEC-CONSTRAINTS). The machine that
+ * applies the transaction calls it: `#judge`, database-machine.ts.
  *
  * `latest` is L: the revision of the latest event before the transaction that matches the selector, or 0; without a
  * selector, the revision of the database. The decision depends on nothing else, so every replica decides alike. (M7)

@@ -54,7 +54,7 @@ const FORMAT = 2;
 /** Format of definitions of inactive versions, and of deletions of inactive versions only. */
 const INACTIVE_FORMAT = 7;
 const PART_KIND = 2;
-/** Bytes of every part of a blob but the last (decisions 9.1). */
+/** Bytes of every part of a blob but the last. */
 export const BLOB_PART_BYTES: number = 1024 * 1024;
 
 /** The recorded time follows format and kind; `stampRecordedTime` counts from the tag before it. */

@@ -15,7 +15,7 @@ export const CONSTRAINTS_MAX = 1000;
 /** Maximum alternatives of the selectors of all constraints of a transaction: apply checks each of them. */
 export const CONSTRAINT_CONJUNCTIONS_MAX = 4096;
 
-/** Decisions 2.8 for id, type and subject; the same for a stream, which is an index key too. */
+/** Bytes of id, type and subject (SPEC-EVENT-TEXT), and of a stream, which is an index key too. */
 export const NAME_BYTES_MAX = 255;
 
 /** `source` and `dataschema`. */

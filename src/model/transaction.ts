@@ -43,7 +43,7 @@ export const NO_OPTIONS: TransactionOptions = Object.freeze({ principalAttribute
 
 /**
  * The error when there are too many events, or too many bytes (the sum of their canonical forms); checked before the
- * events are (decisions 4.4).
+ * events are (SPEC-TRANSACTION-ORDER-OF-CHECKS).
  */
 export function transactionTooLarge(eventCount: number, eventBytes: number): DatabaseError | undefined {
   if (eventCount > TRANSACTION_EVENTS_MAX) return tooLarge('events', eventCount, TRANSACTION_EVENTS_MAX);

@@ -74,7 +74,7 @@ export interface DatabaseDescription extends ReadScope {
 
 /** Common fields of all writes. */
 export interface WriteRequest extends Traced {
-  /** Refuses with `not_leader` when another node leads, instead of forwarding the write (decisions, 6.3). */
+  /** Refuses with `not_leader` when another node leads, instead of forwarding the write. */
   readonly requireLeader?: boolean;
 }
 

@@ -1,6 +1,6 @@
 /**
  * Request headers that are ours. An unknown one is refused, because a misspelt `x-min-revision` must not become a read
- * at any revision (decisions 11.2). Headers of other software, also of proxies, are never refused.
+ * at any revision. Headers of other software, also of proxies, are never refused.
  */
 import { nearestName } from '#base';
 import { COUNTED } from './rate-limits.ts';

@@ -182,7 +182,7 @@ export class Relay {
   }
 
   /**
-   * Revision that a node must have applied because a client has seen it: `cached` never goes back (decisions 6.2).
+   * Revision that a node must have applied because a client has seen it: `cached` never goes back.
    * It is sent also to the node that returned it, which may have restarted. A node may know the name as another
    * instance.
    */

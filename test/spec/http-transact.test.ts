@@ -50,7 +50,7 @@ describe('SPEC-HTTP-TRANSACT: POST /api/v1/db/{database}', () => {
     ['conditions that are no list', { events: [cloudEvent('a')], conditions: {} }, 'conditions'],
     ['two words for the conditions', { events: [cloudEvent('a')], conditions: [], constraints: [] }, 'constraints'],
     ['an id that is no text', { events: [cloudEvent('a')], transaction_id: 7 }, 'transaction_id'],
-  ])('answers 400 to %s, before it looks for database or id (decisions 4.4)', async (_what, bad, field) => {
+  ])('answers 400 to %s, before it looks for database or id', async (_what, bad, field) => {
     const transaction_id = randomUUID();
     await transact({ transaction_id, events: [cloudEvent('a')] });
     const answers = [

@@ -37,7 +37,7 @@ export function matches(selector: Selector, event: NaiveEvent): boolean {
   }
 }
 
-/** The table of decision 4; `latest` is L. */
+/** The table of SPEC-CONSTRAINTS (docs/spec/model.md); `latest` is L. */
 export function holds(constraint: Constraint, latest: number): boolean {
   const hasSelector = constraint.selector !== undefined;
   switch (constraint.kind) {

@@ -140,7 +140,7 @@ function readPublication<Name extends Publication>(type: Name, message: Uint8Arr
 function assertShort(type: string, message: Uint8Array, component: Uint8Array): void {
   const length = message.length - component.length;
   if (length <= METADATA_BYTES_MAX) return;
-  throw notTheMessage(type, `it has ${length} bytes beside its component; ${METADATA_BYTES_MAX} is the most`);
+  throw notTheMessage(type, `it has ${length} bytes beside its component; the limit is ${METADATA_BYTES_MAX}`);
 }
 
 type SentView = SentHead &

@@ -28,7 +28,7 @@ export function reflectionMethods(): readonly DuplexMethod[] {
   let openCount = 0;
   const handle: DuplexMethod['handle'] = async (call, requests) => {
     if (openCount >= streamsMax) {
-      const most = `${streamsMax} streams of server reflection are open, which is the most at a time`;
+      const most = `${streamsMax} streams of server reflection are open, the limit`;
       call.finish({ code: 'RESOURCE_EXHAUSTED', message: most });
       return;
     }

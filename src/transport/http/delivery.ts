@@ -208,6 +208,6 @@ function tooSlow(): DatabaseError {
 }
 
 function tooLong(): DatabaseError {
-  const message = `The body has more than ${BUFFERED_BYTES_MAX} bytes, which is the most over HTTP/1.0; ask over HTTP/1.1.`;
+  const message = `The body has more than ${BUFFERED_BYTES_MAX} bytes, the limit over HTTP/1.0; ask over HTTP/1.1.`;
   return new DatabaseError('invalid_argument', message, { details: { reason: 'BodyTooLong' } });
 }

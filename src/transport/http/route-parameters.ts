@@ -1,6 +1,6 @@
 /**
  * Refuses unknown query parameters and headers of ours; the error names the nearest known one. A misspelt `limit` must
- * not return another page, nor a misspelt `database_id` delete by name (decisions 11.2).
+ * not return another page, nor a misspelt `database_id` delete by name.
  */
 import { nearestName } from '#base';
 import { OF_CLIENTS, untakenRule } from '../own-headers.ts';

@@ -60,7 +60,7 @@ async function eventAtPosition(
   return eventReply(request, reply, position.index + 1);
 }
 
-/** `nextIndex` becomes a link when the transaction has an event there (decisions 2.6). */
+/** `nextIndex` becomes a link when the transaction has an event there. */
 async function eventReply(request: HttpRequest, reply: SingleEventReply, nextIndex?: number): Promise<HttpReply> {
   const isMore = nextIndex !== undefined && nextIndex < reply.eventCount;
   const next = isMore ? `${request.path()}?${request.query().with(INDEX, String(nextIndex))}` : undefined;

@@ -3,7 +3,7 @@
  *
  * The shape of a body is checked first: known members, each once, and lists that are lists. Faults inside them are
  * collected: the service reports them only after it has checked whether the database exists, whether the transaction_id
- * is recorded already and whether the transaction is too large (decisions 4.4).
+ * is recorded already and whether the transaction is too large (SPEC-TRANSACTION-ORDER-OF-CHECKS).
  */
 
 import type { DatabaseError } from '#base';

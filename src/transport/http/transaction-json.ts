@@ -93,7 +93,7 @@ function optionMembers(options: TransactionOptions): Members {
   };
 }
 
-/** Every event of the transaction, in order (decisions 2.8). */
+/** Every event of the transaction, in order. */
 function mappingsOf(transaction: Parameters<typeof eventIdMappings>[0]): Json {
   return eventIdMappings(transaction).map(({ clientEventId, storedEventId }) => {
     return { client_event_id: clientEventId, stored_event_id: storedEventId };

@@ -145,14 +145,14 @@ export class LaneDoor {
     const { node } = hello.header.from;
     const nodes = this.#streams.map(({ header }) => header.from.node);
     if (nodes.length >= streamsMax && this.#same(hello) === undefined) {
-      return { kind: 'crowded', words: `${streamsMax} streams are open, which is the most at a time` };
+      return { kind: 'crowded', words: `${streamsMax} streams are open, the limit` };
     }
     if (nodes.includes(node) || this.#isNamed(node)) return undefined;
     const guests = new Set(nodes.filter((other) => !this.#isNamed(other))).size;
     if (guests < guestsMax) return undefined;
     return {
       kind: 'crowded',
-      words: `${guestsMax} nodes that are not known here are heard, which is the most at a time`,
+      words: `${guestsMax} nodes that are not known here are heard, the limit`,
     };
   }
 

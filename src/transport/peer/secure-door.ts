@@ -108,7 +108,7 @@ export class SecureDoor {
     if (nowMs >= this.#begun.sinceMs + SECOND_MS) this.#begun = { count: 0, sinceMs: nowMs };
     this.#begun.count += 1;
     if (this.#begun.count > limits.handshakesPerSecondMax) {
-      const words = `${limits.handshakesPerSecondMax} handshakes have begun in a second, which is the most`;
+      const words = `${limits.handshakesPerSecondMax} handshakes have begun in a second, the limit`;
       return this.#end(shaking, { kind: 'crowded', words });
     }
     if (tls.material !== this.#shown) {

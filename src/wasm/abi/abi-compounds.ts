@@ -75,7 +75,7 @@ function choice({ abis, make, split }: Cases): Abi {
   const flat = overlaid(held);
   const expected = (index: number): Abi | undefined => {
     if (index < abis.length) return abis[index];
-    throw abiViolation(`The number ${index} stands for a case, and there are ${abis.length} of them, from 0 on`);
+    throw abiViolation(`Case ${index} does not exist: the type has ${abis.length}, from 0 on`);
   };
   return {
     size: alignedTo(payloadAt + Math.max(0, ...held.map((abi) => abi.size)), align),

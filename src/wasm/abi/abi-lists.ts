@@ -99,7 +99,7 @@ function utf8(canon: Canon, at: number, length: number): string {
   canon.expect(at, 1, length);
   canon.spend(length + ELEMENT_BYTES);
   const text = decodeUtf8(canon.bytes, at, at + length);
-  if (text === undefined) throw abiViolation(`The ${length} bytes at ${at} are text and not UTF-8`);
+  if (text === undefined) throw abiViolation(`The ${length} bytes of text at ${at} are not valid UTF-8`);
   return text;
 }
 
@@ -107,7 +107,7 @@ function utf16(canon: Canon, at: number, length: number): string {
   canon.expect(at, 2, 2 * length);
   canon.spend(2 * length + ELEMENT_BYTES);
   const text = Buffer.from(canon.bytes.subarray(at, at + 2 * length)).toString('utf16le');
-  if (!text.isWellFormed()) throw abiViolation(`The ${length} units at ${at} are text and not UTF-16`);
+  if (!text.isWellFormed()) throw abiViolation(`The ${length} units of text at ${at} are not valid UTF-16`);
   return text;
 }
 

@@ -93,7 +93,7 @@ const SURROGATE_LAST = 0xdfff;
 
 function character(bits: number): string {
   if (bits > CHAR_LAST || (bits >= SURROGATE_FIRST && bits <= SURROGATE_LAST)) {
-    throw abiViolation(`The number ${bits} is no character; one is up to ${CHAR_LAST} and no surrogate`);
+    throw abiViolation(`${bits} is not a character: use 0 to ${CHAR_LAST}, without surrogates`);
   }
   return String.fromCodePoint(bits);
 }

@@ -20,11 +20,7 @@ export function abiOf(type: ValueType, depth: number = 0): Abi {
   const found = known.get(type);
   if (found !== undefined) return found;
   if (depth > TYPE_DEPTH_MAX) {
-    throw new Refused(
-      'TooLarge',
-      0,
-      `A type is more than ${TYPE_DEPTH_MAX} deep, which is the most of what a function has`,
-    );
+    throw new Refused('TooLarge', 0, `A type is more than ${TYPE_DEPTH_MAX} deep, the limit for a function`);
   }
   const made = make(type, (inner) => abiOf(inner, depth + 1));
   known.set(type, made);

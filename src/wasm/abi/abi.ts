@@ -69,7 +69,7 @@ export class FlatSource {
 }
 
 function missing(): Error {
-  return abiViolation('A core function gives other values than its type in the component says');
+  return abiViolation('A core function returned other values than its type in the component declares');
 }
 
 export function alignedTo(at: number, align: number): number {
@@ -88,5 +88,5 @@ export function joined(parts: readonly Pick<Abi, 'flat'>[]): readonly CoreType[]
 
 /** A host function, or a nested component, gave a value that is not of the declared type. */
 export function notOf(type: string, value: Value): Error {
-  return new TypeError(`A value of the type ${typeof value} stands where a guest is given a ${type}`);
+  return new TypeError(`A value of the type ${typeof value} cannot be passed to a guest as a ${type}`);
 }

@@ -68,11 +68,11 @@ export class Canon {
 
   /** Allocates memory through the guest's allocator. */
   allocate(align: number, size: number): number {
-    if (this.#realloc === undefined) throw abiViolation('A value goes to memory, and no allocator is named for it');
+    if (this.#realloc === undefined) throw abiViolation('A value needs memory, but the component names no allocator');
     this.#gate.isOpen = false;
     const given = this.#realloc(0, 0, align, size) ?? 0;
     this.#gate.isOpen = true;
-    if (typeof given !== 'number') throw abiViolation('The allocator answers a number of 64 bits; a pointer has 32');
+    if (typeof given !== 'number') throw abiViolation('The allocator returned a number of 64 bits; a pointer has 32');
     this.refresh();
     const at = given >>> 0;
     this.expect(at, align, size);
@@ -95,6 +95,6 @@ export class Canon {
   /** Counts bytes that are about to be copied out. */
   spend(bytes: number): void {
     this.#budget.left -= bytes;
-    if (this.#budget.left < 0) throw new Faulted('OutputTooLarge', 'The guest answers more bytes than it may');
+    if (this.#budget.left < 0) throw new Faulted('OutputTooLarge', 'The guest returned more bytes than it may');
   }
 }

@@ -60,11 +60,11 @@ function list(of: ValueType, value: Value): Value {
 }
 
 function fields(wanted: readonly Field[], value: Value): Value {
-  if (!isRecord(value)) throw abiViolation(`The guest wants a record of ${named(wanted)}, and the host has none here`);
+  if (!isRecord(value)) throw abiViolation(`The guest expects a record with ${named(wanted)}; the host has none`);
   return record(
     wanted.map(({ name, type }): [string, Value] => {
       if (!Object.hasOwn(value, name) && type.kind !== 'option') {
-        throw abiViolation(`The guest wants a field ${name}, and the host has ${Object.keys(value).join(', ')}`);
+        throw abiViolation(`The guest expects a field ${name}; the host has ${Object.keys(value).join(', ')}`);
       }
       return [name, fitted(type, value[name])];
     }),
@@ -76,7 +76,7 @@ function variant(cases: readonly Case[], value: Value): Value {
   const found = cases.find(({ name }) => name === tag);
   if (found === undefined) {
     const had = typeof tag === 'string' ? tag : 'none';
-    throw abiViolation(`The guest knows the cases ${named(cases)}, and the host has ${had}`);
+    throw abiViolation(`The guest expects one of the cases ${named(cases)}; the host has ${had}`);
   }
   return tagged(found.name, found.type === undefined ? undefined : fitted(found.type, val));
 }

@@ -33,7 +33,7 @@ export class Handles {
   /** Removes a handle to transfer it; it must be owned. */
   take(index: number): Handle {
     const { handle, isOwned } = this.drop(index);
-    if (!isOwned) throw abiViolation(`The handle ${index} was lent to the guest, which gives it away`);
+    if (!isOwned) throw abiViolation(`The guest gives away the handle ${index}, which it only borrowed`);
     return handle;
   }
 
@@ -46,15 +46,14 @@ export class Handles {
 
   #add(held: Held): number {
     const index = this.#free.pop() ?? this.#entries.length;
-    if (index > HANDLES_MAX)
-      throw new Faulted('MemoryLimit', `A guest holds ${HANDLES_MAX} handles, which is the most`);
+    if (index > HANDLES_MAX) throw new Faulted('MemoryLimit', `A guest holds ${HANDLES_MAX} handles, the limit`);
     this.#entries[index] = held;
     return index;
   }
 
   #held(index: number): Held {
     const held = this.#entries[index >>> 0];
-    if (held === undefined) throw abiViolation(`The handle ${index >>> 0} is none that the guest was given`);
+    if (held === undefined) throw abiViolation(`The guest does not have the handle ${index >>> 0}`);
     return held;
   }
 }

@@ -100,7 +100,7 @@ export class ExecutorProcess {
     if (!(stream instanceof Duplex)) return undefined;
     const reader = new FrameReader(bytesMax, onFrame);
     stream.on('data', (piece: Buffer) => {
-      if (!reader.push(piece)) this.#breach(`says more than ${bytesMax} bytes at once`);
+      if (!reader.push(piece)) this.#breach(`sends more than ${bytesMax} bytes at once`);
       // A long answer arrives in a thousand pieces.
       giveBack(piece);
     });

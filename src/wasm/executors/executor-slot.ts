@@ -145,7 +145,7 @@ export class ExecutorSlot {
     if (this.#isClosing) return Promise.resolve(faulted('ExecutorLost', 'The executors are being closed'));
     const queue = job.givesWay === true ? this.#behind : this.#waiting;
     if (queue.length >= this.#settings.waitingMax) {
-      const message = `${queue.length} calls wait for an executor, which is the most; try again`;
+      const message = `${queue.length} calls wait for an executor, the limit; try again`;
       return Promise.resolve(faulted('Busy', message));
     }
     return new Promise((resolve) => {
@@ -214,7 +214,7 @@ export class ExecutorSlot {
     });
     this.#process = started;
     this.#deadline = setTimeout(() => {
-      this.#kill({ code: 'ExecutorLost', message: `No executor starts within ${this.#settings.startMsMax} ms` });
+      this.#kill({ code: 'ExecutorLost', message: `No executor started within ${this.#settings.startMsMax} ms` });
     }, this.#settings.startMsMax);
     this.#listeners.onStart();
   }
@@ -276,12 +276,12 @@ export class ExecutorSlot {
     this.#cpuMsAnswered ??= cpuMs;
     const { quietCpuMs = time.cpuMs } = time;
     if (residentBytes > residentBytesMax) {
-      const message = `The executor takes ${residentBytes} bytes for the call; ${residentBytesMax} is the most`;
+      const message = `The executor takes ${residentBytes} bytes for the call; the limit is ${residentBytesMax}`;
       this.#kill({ code: 'MemoryLimit', message });
     } else if (cpuMs - this.#cpuMsBefore > time.cpuMs) {
       this.#kill({ code: 'DeadlineExceeded', message: `The call takes more than ${time.cpuMs} ms of processor time` });
     } else if (this.#asking === undefined && cpuMs - this.#cpuMsAnswered > quietCpuMs) {
-      const message = `The call takes more than ${quietCpuMs} ms of processor time and asks for nothing`;
+      const message = `The call takes more than ${quietCpuMs} ms of processor time without a host call`;
       this.#kill({ code: 'DeadlineExceeded', message });
     }
   }
@@ -312,7 +312,7 @@ export class ExecutorSlot {
     if (this.#verdict !== undefined) return;
     const [head] = this.#sent;
     if (head === undefined || head.id !== answer.id) {
-      this.#kill({ code: 'ExecutorLost', message: 'The executor answers what it was not asked' });
+      this.#kill({ code: 'ExecutorLost', message: 'The executor sent an answer without a request' });
       return;
     }
     this.#sent.shift();
@@ -358,7 +358,7 @@ export class ExecutorSlot {
     this.#sent = [];
     this.#waiting = [...ahead, ...this.#waiting];
     if (head !== undefined) {
-      const fault = this.#verdict ?? { code: 'ExecutorLost', message: `The executor is lost: ${why}` };
+      const fault = this.#verdict ?? { code: 'ExecutorLost', message: `The executor ended: ${why}` };
       const isBlamed = this.#asking === undefined && fault !== CANCELLED;
       const blamed = isBlamed ? head.job.artifact?.digest : undefined;
       this.#listeners.onKill(blamed);
@@ -376,7 +376,7 @@ export class ExecutorSlot {
     this.#failedStarts++;
     if (this.#failedStarts < FAILED_STARTS_MAX) return;
     this.#failedStarts = 0;
-    const { message } = this.#verdict ?? { message: `No executor starts: ${why}` };
+    const { message } = this.#verdict ?? { message: `No executor started: ${why}` };
     this.#failAll(faulted('ExecutorLost', message));
   }
 
@@ -400,10 +400,10 @@ export const OVERDUE = 'overdue';
 
 function verdictOf({ signal }: Job): Fault {
   if (signal?.reason !== OVERDUE) return CANCELLED;
-  return { code: 'DeadlineExceeded', message: 'The call takes more time than there is for what it is a part of' };
+  return { code: 'DeadlineExceeded', message: 'The call takes more time than is left for its request' };
 }
 
-const CANCELLED: Fault = { code: 'Cancelled', message: 'Nobody waits for the call any longer' };
+const CANCELLED: Fault = { code: 'Cancelled', message: 'The caller no longer waits for the call' };
 
 /** Jobs between two checks of an idle process: a check costs system calls for two files. */
 const LOOKED_AT_EACH = 16;

@@ -21,7 +21,7 @@ let working = 0;
 const ask: AskHost = (interfaceName, functionName, values) => {
   hostCalls.write(encodeHostCall(working, { interfaceName, functionName, values }));
   const result = decodeHostResult(hostCalls.read()?.slice() ?? new Uint8Array(0));
-  if (result === undefined) throw new Error('The node is gone, or answers what makes no sense');
+  if (result === undefined) throw new Error('The node has ended, or its answer cannot be decoded');
   if (result.kind === 'value') return result.value;
   throw new Faulted('HostCallFailed', result.message);
 };
@@ -30,7 +30,7 @@ const executor = new Executor(ask);
 requests.write(encodeAnswer({ kind: 'ready' }));
 for (let frame = requests.read(); frame !== undefined; frame = requests.read()) {
   const request = decodeRequest(frame);
-  if (request === undefined) throw new TypeError('A request makes no sense');
+  if (request === undefined) throw new TypeError('A request cannot be decoded');
   working = request.id;
   const answer = executor.handle(request);
   if (answer !== undefined) requests.write(encodeAnswer(answer));

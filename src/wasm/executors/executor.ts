@@ -54,13 +54,13 @@ export class Executor {
   #load({ artifact, guestBytesKept, bytes }: Extract<Request, { kind: 'load' }>): void {
     // The frame buffer is reused.
     const decoded = decodeArtifact(bytes.slice());
-    if (decoded === undefined) throw new TypeError('An artifact of another policy is to be loaded');
+    if (decoded === undefined) throw new TypeError('The artifact belongs to another policy, or is damaged');
     this.#programs.set(artifact, new Program(decoded, this.#ask, guestBytesKept));
   }
 
   #program(artifact: number): Program {
     const program = this.#programs.get(artifact);
-    if (program === undefined) throw new TypeError(`There is no artifact ${artifact} to be called`);
+    if (program === undefined) throw new TypeError(`Artifact ${artifact} is not loaded`);
     return program;
   }
 }

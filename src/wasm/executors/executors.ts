@@ -162,7 +162,7 @@ export class Executors implements AsyncDisposable {
     const { spent, value } = outcome;
     const { tag, val } = isRecord(value) ? value : { tag: undefined, val: undefined };
     if (tag === 'ok' && val instanceof Uint8Array) return { kind: 'state', spent, state: val };
-    return { kind: 'error', spent, message: typeof val === 'string' ? val : 'The guest gives no state' };
+    return { kind: 'error', spent, message: typeof val === 'string' ? val : 'The guest returned no state' };
   }
 
   call(call: FunctionCall): Promise<JobOutcome> {
@@ -229,5 +229,5 @@ function quarantined(leftMs: number): JobOutcome {
 }
 
 async function refused({ interfaceName, functionName }: HostCall): Promise<HostResult> {
-  return { kind: 'failed', message: `A guest calls ${interfaceName}#${functionName}, which is not answered here` };
+  return { kind: 'failed', message: `A guest calls ${interfaceName}#${functionName}, which the host does not have` };
 }

@@ -55,7 +55,7 @@ export class Publisher implements AsyncDisposable {
     if (outcome.kind === 'fault' && outcome.fault.code === 'ExecutorLost') outcome = await this.#lookAt(bytes, options);
     if (outcome.kind === 'fault' && outcome.fault.code === 'Busy') throw busy(outcome.fault.message);
     if (outcome.kind === 'fault') return notPublished(`${outcome.fault.code}: ${outcome.fault.message}`);
-    return publishedFrom(outcome.value) ?? notPublished('The answer makes no sense');
+    return publishedFrom(outcome.value) ?? notPublished('The answer of the publisher cannot be decoded');
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -67,7 +67,7 @@ export class Publisher implements AsyncDisposable {
       artifact: undefined,
       time: this.#settings.time,
       request: (id) => ({ kind: 'publish', id, options, bytes }),
-      host: async () => ({ kind: 'failed', message: 'Nothing is answered while a component is published' }),
+      host: async () => ({ kind: 'failed', message: 'The host answers no call while a component is published' }),
     });
   }
 }
@@ -78,5 +78,5 @@ function busy(message: string): DatabaseError {
 }
 
 function notPublished(why: string): Result<never, Refusal> {
-  return failure({ code: 'NotPublished', message: `The component cannot be looked at: ${why}`, offset: 0 });
+  return failure({ code: 'NotPublished', message: `The component could not be inspected: ${why}`, offset: 0 });
 }

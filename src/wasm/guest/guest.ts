@@ -169,7 +169,7 @@ class Guest {
     const holder = interfaceName === undefined ? undefined : exports.get(interfaceName);
     const found = holder?.sort === 'instance' ? holder.exports.get(name) : exports.get(name);
     if (found?.sort === 'function') return found.call;
-    throw new Faulted('NotInstantiable', `The component has no function ${name} to be called`);
+    throw new Faulted('NotInstantiable', `The component does not export the function ${name}`);
   }
 
   #host(interfaceName: string, functionName: string, { result }: FunctionType): Callable {
@@ -246,9 +246,9 @@ function faultOf(error: unknown, isFuelSpent: boolean): Fault {
   if (error instanceof Refused) return { code: 'NotInstantiable', message: error.message };
   if (error instanceof RangeError) {
     if (/call stack/.test(error.message)) {
-      return { code: 'StackOverflow', message: 'The guest calls itself deeper than the stack is' };
+      return { code: 'StackOverflow', message: 'The calls inside the guest are deeper than its stack allows' };
     }
-    return { code: 'MemoryLimit', message: `There is no memory for the guest: ${error.message}` };
+    return { code: 'MemoryLimit', message: `The guest could not get memory: ${error.message}` };
   }
   if (error instanceof TypeError) {
     return {

@@ -144,7 +144,7 @@ class Instance {
       case 'outer alias':
         return this.#add(this.#outwards(step.level).#item(step.to));
       case 'import':
-        return this.#add(present(given.get(step.name), step.name));
+        return this.#add(present(given.get(step.name), `import "${step.name}"`));
       case 'export': {
         const item = this.#item(step.to);
         this.#exports.set(step.name, item);
@@ -157,8 +157,8 @@ class Instance {
         return this.#add({ sort: 'function', call: lifted(step.type, this.#canon(step.options), lifting) });
       }
       case 'lower': {
-        const callee = at(this.#items.function, step.function);
-        if (callee.sort !== 'function') throw unlinkable('A function is lowered that is none');
+        const callee = at(this.#items.function, step.function, 'function');
+        if (callee.sort !== 'function') throw unlinkable(`index ${step.function} is not a function`);
         return this.#addCore(lowered(step.type, this.#canon(step.options), callee.call));
       }
       case 'resource':
@@ -174,17 +174,17 @@ class Instance {
   }
 
   #instantiateCore(index: number, given: readonly Named<number>[]): void {
-    const module = at(this.#items['core module'], index);
-    if (module.sort !== 'core module') throw unlinkable('A core module is instantiated that is none');
-    const imports = bare(given.map(({ name, to }) => [name, at(this.#coreInstances, to)]));
+    const module = at(this.#items['core module'], index, 'core module');
+    if (module.sort !== 'core module') throw unlinkable(`index ${index} is not a core module`);
+    const imports = bare(given.map(({ name, to }) => [name, at(this.#coreInstances, to, 'core instance')]));
     const exports = instantiateCore(this.#linking.code(module.span), imports);
     this.#linking.cores.push(exports);
     this.#coreInstances.push(exports);
   }
 
   #instantiate(index: number, given: readonly Named<Reference>[]): void {
-    const found = at(this.#items.component, index);
-    if (found.sort !== 'component') throw unlinkable('A component is instantiated that is none');
+    const found = at(this.#items.component, index, 'component');
+    if (found.sort !== 'component') throw unlinkable(`index ${index} is not a component`);
     const inner = new Instance(found.component, found.outer, this.#linking);
     this.#add({ sort: 'instance', exports: inner.run(this.#named(given)) });
   }
@@ -207,7 +207,7 @@ class Instance {
   }
 
   #homeOf(type: ComponentType): ResourceHome {
-    return present(this.#homes.get(type), 'a resource of its own');
+    return present(this.#homes.get(type), 'a resource type');
   }
 
   /** Drops a handle: a borrow is returned, an owned resource is destroyed by its maker. */
@@ -222,18 +222,18 @@ class Instance {
 
   /** A core item cannot be passed on at the level of components. */
   #item({ sort, index }: Reference): Export {
-    if (sort === 'core item') throw unlinkable('A core item stands where an item of a component is asked for');
-    return sort === 'type' ? { sort: 'type' } : at(this.#items[sort], index);
+    if (sort === 'core item') throw unlinkable(`core item ${index} cannot be passed to a component`);
+    return sort === 'type' ? { sort: 'type' } : at(this.#items[sort], index, sort);
   }
 
   #exportOf(index: number, name: string): Export {
-    const instance = at(this.#items.instance, index);
-    if (instance.sort !== 'instance') throw unlinkable('An instance is asked for that is none');
-    return present(instance.exports.get(name), name);
+    const instance = at(this.#items.instance, index, 'instance');
+    if (instance.sort !== 'instance') throw unlinkable(`index ${index} is not an instance`);
+    return present(instance.exports.get(name), `export "${name}"`);
   }
 
   #outwards(level: number): Instance {
-    return level === 0 ? this : present(this.#outer, 'a component around it').#outwards(level - 1);
+    return level === 0 ? this : present(this.#outer, 'an enclosing component').#outwards(level - 1);
   }
 
   #add(item: Export): void {
@@ -245,24 +245,24 @@ class Instance {
   }
 
   #core({ sort, index }: CoreReference): CoreItem {
-    return at(this.#coreItems[sort], index);
+    return at(this.#coreItems[sort], index, sort);
   }
 
   #coreExport(index: number, name: string): CoreItem {
-    const instance = at(this.#coreInstances, index);
-    return present(Object.hasOwn(instance, name) ? instance[name] : undefined, name);
+    const instance = at(this.#coreInstances, index, 'core instance');
+    return present(Object.hasOwn(instance, name) ? instance[name] : undefined, `core export "${name}"`);
   }
 
   #coreFunction(index: number): CoreFunction {
-    const found = at(this.#coreItems['core function'], index);
+    const found = at(this.#coreItems['core function'], index, 'core function');
     if (isCoreFunction(found)) return found;
-    throw unlinkable('A core function is called that is none');
+    throw unlinkable(`core function ${index} is not a function`);
   }
 
   #coreMemory(index: number): CoreMemory {
-    const found = at(this.#coreItems['core memory'], index);
+    const found = at(this.#coreItems['core memory'], index, 'core memory');
     if (isCoreMemory(found)) return found;
-    throw unlinkable('Values are to stand in a memory that is none');
+    throw unlinkable(`core memory ${index} is not a memory`);
   }
 }
 
@@ -273,17 +273,17 @@ function bare<Part>(entries: readonly (readonly [name: string, part: Part])[]): 
   return made;
 }
 
-function at<Entry>(entries: readonly Entry[], index: number): Entry {
+function at<Entry>(entries: readonly Entry[], index: number, sort: string): Entry {
   const found = entries[index];
-  if (found === undefined) throw unlinkable(`An index is ${index}, of ${entries.length}`);
+  if (found === undefined) throw unlinkable(`${sort} ${index} does not exist; there are ${entries.length}`);
   return found;
 }
 
-function present<Wanted>(found: Wanted | undefined, name: string): Wanted {
-  if (found === undefined) throw unlinkable(`There is no ${name}`);
+function present<Wanted>(found: Wanted | undefined, what: string): Wanted {
+  if (found === undefined) throw unlinkable(`${what} is missing`);
   return found;
 }
 
-function unlinkable(what: string): Faulted {
-  return new Faulted('NotInstantiable', `The component cannot be put together: ${what}`);
+function unlinkable(why: string): Faulted {
+  return new Faulted('NotInstantiable', `The component cannot be instantiated: ${why}`);
 }

@@ -86,7 +86,7 @@ function wallTime(timeNs: bigint): Value {
 
 function randomBytes(count: number, random: () => bigint): Uint8Array {
   if (!(count >= 0 && count <= RANDOM_BYTES_MAX)) {
-    throw new Faulted('Denied', `A guest asks for ${count} random bytes; ${RANDOM_BYTES_MAX} is the most`);
+    throw new Faulted('Denied', `A guest asks for ${count} random bytes; the limit is ${RANDOM_BYTES_MAX}`);
   }
   const bytes = new Uint8Array(Math.ceil(count / 8) * 8);
   const view = new DataView(bytes.buffer);
@@ -108,6 +108,6 @@ function randomWords(seed: bigint): () => bigint {
 
 function denied(key: string): Callable {
   return () => {
-    throw new Faulted('Denied', `A guest calls ${key}, which gives nothing here`);
+    throw new Faulted('Denied', `A guest calls ${key}, which is not available here`);
   };
 }

@@ -61,6 +61,6 @@ function unanswered(imported: string, { name, type, offset, answers }: Unanswere
   const known = [...answers.keys()].join(', ') || 'no function of it';
   const message =
     `The component imports ${quote(name)} of ${quote(imported)} in the shape ${shapeOf(type)}, ` +
-    `which is not answered; answered are ${known}`;
+    `which the host does not have; it has ${known}`;
   return new Refused('ForbiddenImport', offset, message);
 }

@@ -8,8 +8,8 @@
  */
 import { quote } from '#base';
 import type { Component, ImportedItem } from './component-types.ts';
+import { expectFewOffered } from './instance-counts.ts';
 import { Refused } from './refusal.ts';
-import { expectFewOffered } from './tally.ts';
 
 /** The kinds of #model, which executors do not load. */
 export const COMPONENT_KINDS = ['state-view', 'state-change', 'presenter'] as const;

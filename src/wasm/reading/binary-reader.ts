@@ -75,7 +75,7 @@ export class BinaryReader {
     const { from, to } = this.span(this.u32());
     const text = decodeUtf8(this.bytes, from, to);
     if (text === undefined) {
-      const message = `The ${to - from} bytes at ${from} are a name and not UTF-8; names are UTF-8`;
+      const message = `The ${to - from} bytes of a name at ${from} are not valid UTF-8`;
       throw new Refused('InvalidComponent', from, message);
     }
     const fault = nameFault(text, to - from);
@@ -86,14 +86,14 @@ export class BinaryReader {
   /** @throws Refused unless everything was read; `what` names the part that should end here. */
   expectEnd(what: string): void {
     if (this.at === this.end) return;
-    const message = `There are ${this.end - this.at} bytes behind the end of ${what}; nothing may follow it`;
+    const message = `There are ${this.end - this.at} bytes after the end of ${what}; nothing may follow it`;
     throw new Refused('InvalidComponent', this.at, message);
   }
 
   /** The refusal of an unexpected byte. */
   unexpected(at: number, what: string, expected: string): Refused {
     const found = `0x${(this.bytes[at] ?? 0).toString(16).padStart(2, '0')}`;
-    return new Refused('InvalidComponent', at, `The byte ${found} stands for ${what}; it must be ${expected}`);
+    return new Refused('InvalidComponent', at, `The byte ${found} is not valid as ${what}: use ${expected}`);
   }
 
   #longU32(low: number): number {
@@ -110,11 +110,11 @@ export class BinaryReader {
   }
 
   #badNumber(from: number, what: string): Refused {
-    return new Refused('InvalidComponent', from, `The number at ${from} is longer or larger than ${what} may be`);
+    return new Refused('InvalidComponent', from, `The number at ${from} is not ${what}: it is too long or too large`);
   }
 
   #cutOff(): Refused {
-    const message = `The bytes end at ${this.end}, in the middle of what began before; send all of them`;
+    const message = `The bytes end at ${this.end}, inside an unfinished part; send all of them`;
     return new Refused('InvalidComponent', this.end, message);
   }
 }

@@ -62,7 +62,7 @@ interface Label {
 export function walkBody(bytes: Uint8Array, body: Span, options: CodeWalkOptions): void {
   const length = body.to - body.from;
   if (length > options.functionBytesMax) {
-    const message = `The function at ${body.from} has ${length} bytes; ${options.functionBytesMax} is the most: split it`;
+    const message = `The function at ${body.from} has ${length} bytes; the limit is ${options.functionBytesMax}: split it`;
     throw new Refused('CodeTooComplex', body.from, message);
   }
   const reader = new BinaryReader(bytes, body);
@@ -79,7 +79,7 @@ function readLocals(reader: BinaryReader, localsMax: number): void {
     readValueType(reader);
   }
   if (locals <= localsMax) return;
-  const message = `The function at ${from} has ${locals} locals; ${localsMax} is the most: split it`;
+  const message = `The function at ${from} has ${locals} locals; the limit is ${localsMax}: split it`;
   throw new Refused('CodeTooComplex', from, message);
 }
 
@@ -165,7 +165,7 @@ class CodeWalk {
   #else(at: number): void {
     const label = this.#labels.at(-1);
     if (label?.kind !== 'if') {
-      throw new Refused('InvalidComponent', at, `An else stands at ${at} without an if; it must follow one`);
+      throw new Refused('InvalidComponent', at, `The else at ${at} is not in an if`);
     }
     label.highest = Math.max(label.highest, this.#count);
     label.kind = 'else';
@@ -182,7 +182,7 @@ class CodeWalk {
   #branch(depth: number): void {
     const label = this.#labels.at(-1 - depth);
     if (label === undefined) {
-      const message = `A branch leaves ${depth + 1} blocks where there are ${this.#labels.length}; it must stay in its function`;
+      const message = `A branch leaves ${depth + 1} blocks, but is in ${this.#labels.length}; it must stay in its function`;
       throw new Refused('InvalidComponent', this.#reader.at, message);
     }
     if (label.kind !== 'loop') label.highest = Math.max(label.highest, this.#count);

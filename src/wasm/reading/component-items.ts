@@ -15,7 +15,7 @@ export class Definitions {
     for (let left = reader.u32(); left > 0; left--) {
       this.#count++;
       if (this.#count > DEFINITIONS_MAX) {
-        const message = `The component has more than ${DEFINITIONS_MAX} definitions, which is the most`;
+        const message = `The component has more than ${DEFINITIONS_MAX} definitions, the limit`;
         throw new Refused('TooLarge', reader.at, message);
       }
       yield left;
@@ -84,7 +84,7 @@ function itemAt(scope: Scope, sort: number, index: number, at: number): Item {
     case SORT.coreType:
       throw unsupported('core types outside of core modules', at);
     default:
-      throw new Refused('InvalidComponent', at, `The sort ${sort} stands at ${at} where a component has one of 0 to 5`);
+      throw new Refused('InvalidComponent', at, `The sort ${sort} at ${at} is not valid; use 0 to 5`);
   }
 }
 
@@ -110,7 +110,7 @@ export function readAlias(reader: BinaryReader, scope: Scope): { readonly item: 
       return { item, step: { kind: 'outer alias', level, to: { sort: item.sort, index } } };
     }
     default:
-      throw reader.unexpected(targetAt, 'what an alias leads to', '0 to 2');
+      throw reader.unexpected(targetAt, 'the target of an alias', '0 to 2');
   }
 }
 
@@ -121,7 +121,7 @@ function readInstanceExport(reader: BinaryReader, scope: Scope, sort: number): R
   const name = reader.name();
   const item = offers.get(name);
   if (item !== undefined && sort < CORE) return { item, step: { kind: 'alias', sort: item.sort, instance, name } };
-  const message = `An alias asks for the export "${name}" of an instance that does not have it; name one that it has`;
+  const message = `An alias names the export "${name}", which its instance does not have`;
   throw new Refused('InvalidComponent', at, message);
 }
 
@@ -161,5 +161,5 @@ function readTypeBound(reader: BinaryReader, scope: Scope): Extract<Item, { sort
 }
 
 function mismatch(at: number, expected: string, found: string): Refused {
-  return new Refused('InvalidComponent', at, `The type at ${at} is one of a ${found}; it must be one of a ${expected}`);
+  return new Refused('InvalidComponent', at, `The type at ${at} is a ${found} type; expected a ${expected} type`);
 }

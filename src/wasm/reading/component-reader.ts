@@ -17,19 +17,19 @@ import {
   CORE_SORTS,
   type Component,
   type CoreReference,
+  type Counts,
   type ImportedItem,
   type Item,
   type Named,
   type Offers,
   type Reference,
   type Step,
-  type Tally,
 } from './component-types.ts';
 import { type CoreModule, readCoreModule } from './core-module.ts';
 import { unknown, unsupported } from './features.ts';
+import { addCounts, countsOf, expectRoomForTables, instanceOf, NO_INSTANCES } from './instance-counts.ts';
 import { Refused } from './refusal.ts';
 import { readSections, type Section } from './sections.ts';
-import { addTally, expectRoomForTables, instanceOf, NO_INSTANCES, tallyOf } from './tally.ts';
 
 /** Counts of the parts in the binary, however often they are instantiated. */
 export interface Census {
@@ -56,7 +56,7 @@ const SHOWN_LENGTH_MAX = 200;
 function expectValid(bytes: Uint8Array, { from, to }: Span): void {
   const fault = validityFault(bytes.subarray(from, to));
   if (fault === undefined) return;
-  const message = `The core module at ${from} is not valid, says the engine: ${quote(fault, SHOWN_LENGTH_MAX)}`;
+  const message = `The core module at ${from} is not valid: ${quote(fault, SHOWN_LENGTH_MAX)}`;
   throw new Refused('InvalidComponent', from, message);
 }
 
@@ -127,7 +127,7 @@ class Reading {
 
   #expectFew(count: number, most: number, what: string, { at }: Section): void {
     if (count > most)
-      throw new Refused('TooLarge', at, `The component has ${count} ${what} at least; ${most} is the most`);
+      throw new Refused('TooLarge', at, `The component has ${count} ${what} at least; the limit is ${most}`);
   }
 }
 
@@ -159,7 +159,7 @@ class Part {
   readonly #imports: Map<string, ImportedItem> = new Map();
   readonly #exports: Map<string, Item> = new Map();
   readonly #steps: Step[] = [];
-  #tally: Tally = NO_INSTANCES;
+  #counts: Counts = NO_INSTANCES;
 
   constructor(scope: Scope, definitions: Definitions, limits: ComponentLimits) {
     this.#scope = scope;
@@ -168,7 +168,7 @@ class Part {
   }
 
   found(): Component {
-    return { imports: this.#imports, exports: this.#exports, tally: this.#tally, steps: this.#steps };
+    return { imports: this.#imports, exports: this.#exports, counts: this.#counts, steps: this.#steps };
   }
 
   coreModule(module: CoreModule): void {
@@ -234,7 +234,7 @@ class Part {
     if (form === 0x00) {
       const index = reader.u32();
       const module = entry(this.#scope.coreModules, index, 'core module', at);
-      this.#tally = addTally(this.#tally, tallyOf(module), this.#limits, at);
+      this.#counts = addCounts(this.#counts, countsOf(module), this.#limits, at);
       const given = this.#all(reader, () => readCoreArgument(reader));
       this.#steps.push({ kind: 'core instance', module: index, given });
     } else if (form === 0x01) {
@@ -250,7 +250,7 @@ class Part {
     if (form === 0x00) {
       const index = reader.u32();
       const component = entry(this.#scope.components, index, 'component', at);
-      this.#tally = addTally(this.#tally, instanceOf(component.tally), this.#limits, at);
+      this.#counts = addCounts(this.#counts, instanceOf(component.counts), this.#limits, at);
       const given = this.#all(reader, () => ({ name: reader.name(), to: readItem(reader, this.#scope).to }));
       this.#steps.push({ kind: 'instance', component: index, given });
       return component.exports;
@@ -278,12 +278,12 @@ class Part {
     const at = reader.at;
     const form = reader.u8();
     // Lifting and lowering have another byte, the sort: always a function so far.
-    if (form <= 0x01 && reader.u8() !== 0x00) throw reader.unexpected(at + 1, 'what is lifted or lowered', '0');
+    if (form <= 0x01 && reader.u8() !== 0x00) throw reader.unexpected(at + 1, 'the kind of a canonical function', '0');
     if (form === 0x00) {
       const core = reader.u32();
       const options = this.#canonicalOptions(reader);
       const type = entry(this.#scope.types, reader.u32(), 'type', at);
-      if (type.kind !== 'function') throw reader.unexpected(at, `a type of a ${type.kind}`, 'one of a function');
+      if (type.kind !== 'function') throw reader.unexpected(at, `the type of a ${type.kind}`, 'that of a function');
       this.#scope.functions.push(type);
       this.#steps.push({ kind: 'lift', core, type, options });
     } else if (form === 0x01) {
@@ -328,7 +328,7 @@ class Part {
     this.#steps.push({ kind: 'export', name, to });
     const at = reader.at;
     const form = reader.u8();
-    if (form > 1) throw reader.unexpected(at, 'whether an export is described', '0 or 1');
+    if (form > 1) throw reader.unexpected(at, 'the flag of a described export', '0 or 1');
     const described = form === 1 ? readDescription(reader, this.#scope) : item;
     if (described.sort !== item.sort) throw reader.unexpected(at, `an export of the sort ${described.sort}`, item.sort);
     this.#scope.add(described);
@@ -339,7 +339,7 @@ class Part {
 function readCoreArgument(reader: BinaryReader): Named<number> {
   const name = reader.name();
   const at = reader.at;
-  if (reader.u8() !== 0x12) throw reader.unexpected(at, 'what a core module is instantiated with', '0x12, an instance');
+  if (reader.u8() !== 0x12) throw reader.unexpected(at, 'the argument of a core module', '0x12, an instance');
   return { name, to: reader.u32() };
 }
 

@@ -36,7 +36,7 @@ export function scopeAt(inner: Scope, level: number, offset: number): Scope {
   let scope: Scope | undefined = inner;
   for (let left = level; left > 0 && scope !== undefined; left--) scope = scope.outer;
   if (scope !== undefined) return scope;
-  const message = `An alias leads ${level} levels out of ${inner.depth}; it must stay in the component`;
+  const message = `An alias refers ${level} levels outwards; the component has ${inner.depth}`;
   throw new Refused('InvalidComponent', offset, message);
 }
 
@@ -44,6 +44,6 @@ export function scopeAt(inner: Scope, level: number, offset: number): Scope {
 export function entry<Entry>(entries: readonly Entry[], index: number, what: string, offset: number): Entry {
   const found = entries[index];
   if (index < entries.length && found !== undefined) return found;
-  const message = `The ${what} ${index} is not there; ${entries.length} are defined before it is used`;
+  const message = `The ${what} ${index} is not defined; ${entries.length} are defined before it is used`;
   throw new Refused('InvalidComponent', offset, message);
 }

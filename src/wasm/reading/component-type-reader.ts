@@ -31,7 +31,7 @@ const ASYNCHRONOUS: ReadonlySet<number> = new Set([0x64, 0x65, 0x66]);
 export function nest(outer: Scope, offset: number): Scope {
   const scope = new Scope(outer);
   if (scope.depth <= DEPTH_MAX) return scope;
-  const message = `Components and their types are ${scope.depth} deep at ${offset}; ${DEPTH_MAX} is the most`;
+  const message = `Components and their types are ${scope.depth} deep at ${offset}; the limit is ${DEPTH_MAX}`;
   throw new Refused('TooLarge', offset, message);
 }
 
@@ -77,7 +77,7 @@ export class TypeReader {
 
   #resource(): ComponentType {
     const at = this.#reader.at;
-    if (this.#reader.u8() !== 0x7f) throw this.#reader.unexpected(at, 'what represents a resource', '0x7f, i32');
+    if (this.#reader.u8() !== 0x7f) throw this.#reader.unexpected(at, 'the representation of a resource', '0x7f, i32');
     return { kind: 'resource', destructor: this.#optional() ? this.#reader.u32() : undefined };
   }
 
@@ -128,7 +128,7 @@ export class TypeReader {
     if (ASYNCHRONOUS.has(byte)) throw unsupported('asynchronous components', at);
     const type = entry(scope.types, this.#reader.u32(), 'type', at);
     if (type.kind === 'value') return type.type;
-    throw new Refused('InvalidComponent', at, `The type at ${at} is one of a ${type.kind}; it must be one of values`);
+    throw new Refused('InvalidComponent', at, `The type at ${at} is a ${type.kind} type; expected a value type`);
   }
 
   #field(scope: Scope): Field {
@@ -149,7 +149,7 @@ export class TypeReader {
   #optional(): boolean {
     const at = this.#reader.at;
     const byte = this.#reader.u8();
-    if (byte > 1) throw this.#reader.unexpected(at, 'whether something follows', '0 or 1');
+    if (byte > 1) throw this.#reader.unexpected(at, 'the flag of an optional part', '0 or 1');
     return byte === 1;
   }
 
@@ -164,7 +164,7 @@ export class TypeReader {
       else if (form === 0x02) scope.add(readAlias(this.#reader, scope).item);
       else if (form === 0x04 || (form === 0x03 && of === 'component'))
         this.#extern(scope, form === 0x04 ? offers : undefined);
-      else throw this.#reader.unexpected(at, `what a type of a ${of} says`, '1, 2 or 4, in a component also 3');
+      else throw this.#reader.unexpected(at, `a part of the type of a ${of}`, '1, 2 or 4, in a component also 3');
     }
     return offers;
   }
@@ -185,11 +185,11 @@ export class TypeReader {
   #some<Part>(at: number, read: () => Part): readonly Part[] {
     const parts = this.#all(read);
     if (parts.length > 0) return parts;
-    throw new Refused('InvalidComponent', at, `The type at ${at} has nothing in it; it must have one part at least`);
+    throw new Refused('InvalidComponent', at, `The type at ${at} is empty; it must have at least one part`);
   }
 }
 
 function fewFlags(labels: readonly string[], at: number): readonly string[] {
   if (labels.length <= FLAGS_MAX) return labels;
-  throw new Refused('InvalidComponent', at, `The type at ${at} has ${labels.length} flags; ${FLAGS_MAX} is the most`);
+  throw new Refused('InvalidComponent', at, `The type at ${at} has ${labels.length} flags; the limit is ${FLAGS_MAX}`);
 }

@@ -53,7 +53,7 @@ export type ComponentType =
   | { readonly kind: 'resource'; readonly destructor: number | undefined };
 
 /** Totals of one instance of a component, nested instances included. */
-export interface Tally {
+export interface Counts {
   readonly coreInstances: number;
   readonly instances: number;
   readonly memories: number;
@@ -65,7 +65,7 @@ export interface Tally {
 export interface Component {
   readonly imports: ReadonlyMap<string, ImportedItem>;
   readonly exports: Offers;
-  readonly tally: Tally;
+  readonly counts: Counts;
   readonly steps: readonly Step[];
 }
 

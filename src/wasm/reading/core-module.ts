@@ -79,7 +79,7 @@ function nextPlace(section: Section, before: number): number {
   const place = SECTION_ORDER.indexOf(section.id);
   if (place === -1) throw unknown('section', section.id, section.at);
   if (place > before) return place;
-  const message = `The section ${section.id} at ${section.at} stands behind section ${SECTION_ORDER[before]}; it must stand before it, once`;
+  const message = `The section ${section.id} at ${section.at} comes after section ${SECTION_ORDER[before]}; it must come before it, once`;
   throw new Refused('InvalidComponent', section.at, message);
 }
 
@@ -200,7 +200,7 @@ class ModuleReading {
     const at = reader.at;
     const mutability = reader.u8();
     if (mutability === SHARED || mutability === SHARED_MUTABLE) throw unsupported('threads', at);
-    if (mutability > 1) throw reader.unexpected(at, 'whether a global changes', '0 or 1');
+    if (mutability > 1) throw reader.unexpected(at, 'the mutability of a global', '0 or 1');
   }
 }
 
@@ -209,7 +209,7 @@ function readCount(reader: BinaryReader, what: string, most: number): number {
   const at = reader.at;
   const count = reader.u32();
   if (count <= most) return count;
-  throw new Refused('TooLarge', at, `A core module has ${count} ${what}; ${most} is the most`);
+  throw new Refused('TooLarge', at, `A core module has ${count} ${what}; the limit is ${most}`);
 }
 
 function readExport(reader: BinaryReader): void {

@@ -8,7 +8,7 @@ import { failure, type Result } from '#base';
 import { type ComponentLimits, PAGE_BYTES } from '../limits.ts';
 import { type ComponentKind, expectAllowedImports } from './allowed-imports.ts';
 import { readComponent } from './component-reader.ts';
-import type { Tally } from './component-types.ts';
+import type { Counts } from './component-types.ts';
 import { type Refusal, type RefusalCode, refusable } from './refusal.ts';
 import { preambleOf } from './sections.ts';
 import { type Binding, expectExports } from './worlds.ts';
@@ -36,7 +36,7 @@ export interface Growth {
 export function inspect(bytes: Uint8Array, options: InspectOptions): Result<Inspected, Refusal> {
   const { kind, limits, functionName } = options;
   if (bytes.length > limits.componentBytesMax) {
-    return refuse('TooLarge', `The component has ${bytes.length} bytes; ${limits.componentBytesMax} is the most`);
+    return refuse('TooLarge', `The component has ${bytes.length} bytes; the limit is ${limits.componentBytesMax}`);
   }
   const notOne = notAComponent(bytes);
   if (notOne !== undefined) return refuse('InvalidComponent', notOne);
@@ -45,7 +45,7 @@ export function inspect(bytes: Uint8Array, options: InspectOptions): Result<Insp
     const component = readComponent(bytes, limits);
     expectAllowedImports(component, kind);
     const binding = expectExports(component, kind, functionName);
-    return { digest, binding, growth: growthOf(component.tally, limits) };
+    return { digest, binding, growth: growthOf(component.counts, limits) };
   });
 }
 
@@ -64,12 +64,12 @@ function startsLikeText(bytes: Uint8Array): boolean {
   return /^\s*(?:;;|\(;|\()/.test(Buffer.from(bytes.subarray(0, 64)).toString('latin1'));
 }
 
-function growthOf(tally: Tally, limits: ComponentLimits): Growth {
-  const pages = Math.floor(limits.memoryBytesMax / PAGE_BYTES) - tally.memoryPages;
-  const elements = limits.tableElementsMax - tally.tableElements;
+function growthOf(counts: Counts, limits: ComponentLimits): Growth {
+  const pages = Math.floor(limits.memoryBytesMax / PAGE_BYTES) - counts.memoryPages;
+  const elements = limits.tableElementsMax - counts.tableElements;
   return {
-    memoryPages: Math.floor(pages / Math.max(1, tally.memories)),
-    tableElements: Math.floor(elements / Math.max(1, tally.tables)),
+    memoryPages: Math.floor(pages / Math.max(1, counts.memories)),
+    tableElements: Math.floor(elements / Math.max(1, counts.tables)),
   };
 }
 

@@ -20,7 +20,7 @@ const UNSAFE_CHARACTER = /[^A-Za-z0-9_.:/@#$|+[\]-]/u;
 /** Why the name is invalid, or undefined. The empty name is safe: linkers give it to tables of functions. */
 export function nameFault(name: string, byteCount: number): string | undefined {
   if (byteCount > NAME_BYTES_MAX) {
-    return `The name ${quote(name)} has ${byteCount} bytes; ${NAME_BYTES_MAX} is the most`;
+    return `The name ${quote(name)} has ${byteCount} bytes; the limit is ${NAME_BYTES_MAX}`;
   }
   if (name.startsWith(RESERVED_PREFIX)) {
     return `The name ${quote(name)} begins with ${quote(RESERVED_PREFIX)}, which is kept for the host; choose another`;

@@ -34,14 +34,14 @@ export function preambleOf(bytes: Uint8Array, at: number = 0): 'module' | 'compo
 /** The sections of a part that begins with the preamble of its kind. */
 export function* readSections(bytes: Uint8Array, part: Span, kind: 'module' | 'component'): Generator<Section> {
   if (part.to - part.from < PREAMBLE_BYTES || preambleOf(bytes, part.from) !== kind) {
-    const message = `The ${part.to - part.from} bytes at ${part.from} do not begin like a ${kind} of this version`;
+    const message = `The ${part.to - part.from} bytes at ${part.from} are not a ${kind} of a supported version`;
     throw new Refused('InvalidComponent', part.from, `${message}; they must begin with its magic and version`);
   }
   const reader = new BinaryReader(bytes, { from: part.from + PREAMBLE_BYTES, to: part.to });
   for (let count = 1; !reader.isAtEnd; count++) {
     const at = reader.at;
     if (count > SECTIONS_MAX) {
-      throw new Refused('TooLarge', at, `The ${kind} has more than ${SECTIONS_MAX} sections, which is the most`);
+      throw new Refused('TooLarge', at, `The ${kind} has more than ${SECTIONS_MAX} sections, the limit`);
     }
     const id = reader.u8();
     yield { id, at, ...reader.span(reader.u32()) };

@@ -1,14 +1,14 @@
 /**
- * The required exports by kind of component, in our own worlds and in the EvidentSource SDK. The types of their
- * functions distinguish them. A function may be exported directly or in an interface; packages and versions are
- * ignored.
+ * Finds the exports that a component of each kind must have, and the optional ones, in our own worlds or in those of the
+ * EvidentSource SDK. The types of their functions distinguish them. A function may be exported directly or in an
+ * interface; packages and versions are ignored.
  *
  *   G6  An accepted component exports the function of its kind in exactly one of the shapes listed here.
  */
 import type { ComponentKind } from './allowed-imports.ts';
 import { type Component, type FunctionType, shapeOf } from './component-types.ts';
+import { expectFewOffered } from './instance-counts.ts';
 import { Refused } from './refusal.ts';
-import { expectFewOffered } from './tally.ts';
 
 /** Calling convention: that of our worlds, or that of the SDK. */
 export type Shape = 'own' | 'sdk';

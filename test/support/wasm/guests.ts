@@ -71,19 +71,19 @@ export const MISBEHAVING: readonly Misbehaving[] = [
   row(
     'a case that does not exist',
     'AbiViolation',
-    /The number 2 stands for a case/,
+    /Case 2 does not exist/,
     `(i32.store8 (i32.const 16) (i32.const 2)) (i32.const 16)`,
   ),
   row(
     'an error that is no UTF-8',
     'AbiViolation',
-    /text and not UTF-8/,
+    /of text at \d+ are not valid UTF-8/,
     `(i32.store8 (i32.const 64) (i32.const 0xff)) ${complaint('64', '1')}`,
   ),
   row(
     'an error that is cut in a character',
     'AbiViolation',
-    /text and not UTF-8/,
+    /of text at \d+ are not valid UTF-8/,
     `(i32.store8 (i32.const 64) (i32.const 0xc3)) ${complaint('64', '1')}`,
   ),
   row('an allocator that answers nonsense', 'AbiViolation', /are not in the memory/, REST, {

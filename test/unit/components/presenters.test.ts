@@ -52,7 +52,7 @@ describe('a presentation', { timeout: 60_000 }, () => {
   });
 
   it.each([
-    ['a write', { writeBytesMax: 9 }, 'It writes 10 bytes at once; 9 is the most'],
+    ['a write', { writeBytesMax: 9 }, 'It writes 10 bytes at once; the limit is 9'],
     ['a body', { bodyBytesMax: 29 }, 'Its body has more than 29 bytes'],
   ])('fails beyond the limit of %s', async (_, settings, message) => {
     const opened = await presenters(shared, settings).open(await asking(COUNTING));

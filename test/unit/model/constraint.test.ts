@@ -1,4 +1,4 @@
-// Goal: each cell of the table of decisions 4 holds (M7), and constraints are decoded from any wire form. Method: the
+// Goal: each cell of the table of SPEC-CONSTRAINTS holds (M7), and constraints are decoded from any wire form. Method: the
 // table, cell by cell, at and around its limits; wire bytes in hexadecimal.
 import { describe, expect, it } from 'vitest';
 import {
@@ -34,7 +34,7 @@ it.each<[string, Constraint, readonly number[], readonly number[]]>([
   ['RevisionRange 0 to 0 of a selector', { ...range(0, 0), selector }, [0], [1]],
   ['RevisionRange 2 to 4 of the database', range(2, 4), [4, 5, 99], [0, 3]],
   ['RevisionRange 0 to 0 of the database', range(0, 0), [0, 1], []],
-])('decide (M7, decisions 4) %s', (_what, constraint, holds, fails) => {
+])('decide (M7) %s', (_what, constraint, holds, fails) => {
   expect(holds.map((latest) => decide(constraint, latest))).toEqual(holds.map(() => undefined));
   expect(fails.map((latest) => decide(constraint, latest)?.found)).toEqual(fails);
 });
@@ -45,7 +45,7 @@ it.each<[Constraint, number, string, string]>([
   [{ kind: 'max-revision', revision: 3, selector }, 7, 'at most 3', 'the latest matching event is at revision 7'],
   [{ kind: 'revision-range', start: 2, end: 4, selector }, 9, 'from 2 to 4', 'the latest matching event is at'],
   [{ kind: 'revision-range', start: 2, end: 4 }, 1, 'at least 4', 'the database is at revision 1'],
-])('decide (M7, decisions 4) describes what %o requires when %d was found', (constraint, latest, required, found) => {
+])('decide (M7) describes what %o requires when %d was found', (constraint, latest, required, found) => {
   const violation = decide(constraint, latest);
   expect(violation).toMatchObject({ kind: constraint.kind, found: latest, required });
   expect(violation?.description).toContain(`needs revision ${required}; ${found}`);

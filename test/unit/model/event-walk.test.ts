@@ -59,7 +59,7 @@ describe('names in an event (M2)', () => {
   });
 });
 
-describe('the stream of a source (M3, decisions 2.4)', () => {
+describe('the stream of a source (M3)', () => {
   it.each([
     ['orders', 'orders'],
     ['/db/shop/streams/orders', 'orders'],

@@ -1,4 +1,4 @@
-// Goal: names follow the grammar of decisions 3 and 2.8, and faults are collected and shortened. Method: tables.
+// Goal: names follow their grammar, and faults are collected and shortened. Method: tables.
 import { describe, expect, it } from 'vitest';
 import {
   Faults,

@@ -30,7 +30,7 @@ describe('Executors', { timeout: 60_000 }, () => {
     await using own = executors();
     const outcome = await own.call(await callOf(1, host));
     expect(outcome).toMatchObject({
-      fault: { code: 'HostCallFailed', message: expect.stringMatching(/no such view|not answered/) },
+      fault: { code: 'HostCallFailed', message: expect.stringMatching(/no such view|the host does not have/) },
     });
     expect(await own.call(await callOf(1, async () => 'state'))).toMatchObject({ kind: 'value' });
     expect(own.figures()).toMatchObject({ kills: 0 });

@@ -153,7 +153,7 @@ describe('a stream', () => {
     const beats = strangerAt(south, hello(TO_SOUTH, { lane: 'beats' }));
     const before = strangerAt(south, hello());
     await Promise.all([beats.answer, before.answer]);
-    const wanted = { kind: 'refused', reason: '2 streams are open, which is the most at a time' };
+    const wanted = { kind: 'refused', reason: '2 streams are open, the limit' };
     expect(await strangerAt(south, hello(TO_SOUTH, { lane: 'bulk' })).answer).toEqual(wanted);
     const { socket, answer } = strangerAt(south, hello());
     expect((await answer).kind).toBe('accepted');
@@ -172,7 +172,7 @@ describe('a stream', () => {
     expect(answers.map(({ kind }) => kind)).toEqual(['accepted', 'accepted']);
     expect(await strangerAt(south, from(10)).answer).toEqual({
       kind: 'refused',
-      reason: '2 nodes that are not known here are heard, which is the most at a time',
+      reason: '2 nodes that are not known here are heard, the limit',
     });
     expect((await strangerAt(south, from(7, 70)).answer).kind).toBe('accepted');
     const seen = (await strangerAt(south, hello({ ...TO_SOUTH, from: placeOf(8) }, { lane: 'bulk' })).answer).kind;

@@ -105,7 +105,7 @@ describe('Executors', { timeout: 60_000 }, () => {
     const spinning = await artifactOf(SPINNING);
     const fault = await own.fold(foldOf(spinning, [EVENT], ENDLESS));
     expect(fault).toMatchObject({
-      fault: { code: 'MemoryLimit', message: expect.stringContaining('1048576 is the most') },
+      fault: { code: 'MemoryLimit', message: expect.stringContaining('the limit is 1048576') },
     });
   });
 

@@ -38,7 +38,7 @@ describe('link', () => {
     const component = await wat(`(component
       (core module $m) (core instance $i (instantiate $m))
       (alias core export $i "hasOwnProperty" (core func $f)))`);
-    expect(() => linkedWith(component, nothing)).toThrow('There is no hasOwnProperty');
+    expect(() => linkedWith(component, nothing)).toThrow('core export "hasOwnProperty" is missing');
   });
 
   it('destroys a resource of the guest when its owner drops it, and not when a borrow ends', async () => {
@@ -48,7 +48,7 @@ describe('link', () => {
 
   it('refuses a handle that the guest does not have', async () => {
     const guest = linkedWith(await wat(RESOURCES), nothing);
-    expect(() => guest.call('forge', [])).toThrow('The handle 99 is none that the guest was given');
+    expect(() => guest.call('forge', [])).toThrow('The guest does not have the handle 99');
   });
 
   it('lets a guest call no import while it allocates', async () => {

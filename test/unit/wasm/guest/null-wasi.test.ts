@@ -20,7 +20,7 @@ it('NullWasi draws the same numbers from the same seed, and others from another'
 
 it('NullWasi fails with the name of a function that it does not have', () => {
   expect(() => call(begun(OPTIONS), 'wasi:http/outgoing-handler@0.2.0', 'handle')).toThrow(
-    'A guest calls wasi:http/outgoing-handler#handle, which gives nothing here',
+    'A guest calls wasi:http/outgoing-handler#handle, which is not available here',
   );
 });
 

@@ -1,18 +1,18 @@
 /**
- * The totals of a component when it is instantiated.
+ * Counts the instances, memory and table elements that a component creates when it is instantiated.
  *
  * A component of 200 bytes may instantiate another one twice, which instantiates another one twice, and so on: the
- * limits apply to all instances, not to the binary. So each component has the tally of one instance, and each
- * instantiation adds that tally to the enclosing component.
+ * limits apply to all instances, not to the binary. So each component has the counts of one instance of it, and each
+ * instantiation adds them to those of the enclosing component.
  *
  *   G4  No accepted component instantiates more instances, memory or table elements than its limits allow.
  */
 import { type ComponentLimits, OFFERED_MAX, PAGE_BYTES } from '../limits.ts';
-import type { Tally } from './component-types.ts';
+import type { Counts } from './component-types.ts';
 import type { CoreModule } from './core-module.ts';
 import { Refused } from './refusal.ts';
 
-export const NO_INSTANCES: Tally = {
+export const NO_INSTANCES: Counts = {
   coreInstances: 0,
   instances: 0,
   memories: 0,
@@ -21,7 +21,7 @@ export const NO_INSTANCES: Tally = {
   tableElements: 0,
 };
 
-export function tallyOf(module: CoreModule): Tally {
+export function countsOf(module: CoreModule): Counts {
   const sum = (minima: CoreModule['memories']): number => minima.reduce((all, { minimum }) => all + minimum, 0);
   return {
     coreInstances: 1,
@@ -33,19 +33,19 @@ export function tallyOf(module: CoreModule): Tally {
   };
 }
 
-export function instanceOf(tally: Tally): Tally {
-  return { ...tally, instances: tally.instances + 1 };
+export function instanceOf(counts: Counts): Counts {
+  return { ...counts, instances: counts.instances + 1 };
 }
 
-/** Adds two tallies. @throws Refused when the sum exceeds the limits. */
-export function addTally(tally: Tally, more: Tally, limits: ComponentLimits, offset: number): Tally {
-  const sum: Tally = {
-    coreInstances: tally.coreInstances + more.coreInstances,
-    instances: tally.instances + more.instances,
-    memories: tally.memories + more.memories,
-    memoryPages: tally.memoryPages + more.memoryPages,
-    tables: tally.tables + more.tables,
-    tableElements: tally.tableElements + more.tableElements,
+/** Adds the counts of two. @throws Refused when the sum exceeds the limits. */
+export function addCounts(counts: Counts, more: Counts, limits: ComponentLimits, offset: number): Counts {
+  const sum: Counts = {
+    coreInstances: counts.coreInstances + more.coreInstances,
+    instances: counts.instances + more.instances,
+    memories: counts.memories + more.memories,
+    memoryPages: counts.memoryPages + more.memoryPages,
+    tables: counts.tables + more.tables,
+    tableElements: counts.tableElements + more.tableElements,
   };
   expectFew(sum.coreInstances, limits.coreInstancesMax, 'instances of core modules', offset);
   expectFew(sum.instances, limits.nestedComponentsMax, 'instances of components', offset);
@@ -66,11 +66,11 @@ export function expectFewOffered(count: number, direction: 'imports' | 'exports'
 
 function expectFew(count: number, most: number, what: string, offset: number): void {
   if (count <= most) return;
-  throw new Refused('TooLarge', offset, `The component comes to ${count} ${what}; ${most} is the most`);
+  throw new Refused('TooLarge', offset, `The component has ${count} ${what}; the limit is ${most}`);
 }
 
 function expectRoom(minimum: number, most: number, what: string, offset: number): void {
   if (minimum <= most) return;
-  const message = `The component asks for ${minimum} ${what} before it runs; ${most} is the most`;
+  const message = `The component asks for ${minimum} ${what} before it runs; the limit is ${most}`;
   throw new Refused('MemoryLimit', offset, message);
 }
