@@ -1,8 +1,9 @@
 /**
- * The messages between front and core: commands in one direction, reports in the other, each collected over a turn.
+ * The messages between front and core: commands in one direction, reports in the other, each collected over a turn. The
+ * other methods of the link are single calls.
  *
  * The core itself is a link with this contract, for a front in the same thread; `CoreThread` sends messages to the
- * isolate of the core.
+ * thread of the core.
  */
 import type { DatabaseError, DatabaseId, GroupId, LogIndex, NodeId, ReplicaId, Revision } from '#base';
 import type { DiskLevel } from '#storage';

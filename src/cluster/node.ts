@@ -2,7 +2,7 @@
  * The node as the layers above see it: the entry point of writes, read revisions, and changes of the catalog. It uses
  * groups and opaque payloads, and does not know events.
  *
- * Everything here runs in the front isolate; the groups run in the core isolate (see DESIGN.md).
+ * Everything here runs in the front thread; the groups run in the core thread (see DESIGN.md).
  */
 import {
   type DatabaseError,

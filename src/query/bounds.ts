@@ -1,4 +1,4 @@
-/** The events that a walk may return: between two revisions or events, in a direction. */
+/** The range that a walk may return: revisions, a direction, and the event that it continues after; and its cost. */
 import { nearestRevision } from '#base';
 import { type DatabaseReader, INDEX_MAX, type RankRange, rankOf, rankRange } from '#database';
 import type { Direction, Position, RevisionBounds } from '#model';
@@ -24,13 +24,13 @@ export interface BoundsOf {
 /** Each bound narrows the revisions 1 to `at`: `max(1, start, after)`, `min(at, end, after)`. */
 export function boundsOf({ at, revisions, direction, after }: BoundsOf): Bounds {
   const isForward = direction === 'forward';
-  const behind = after === undefined ? undefined : Math.min(after.revision, at + 1);
-  const start = Math.max(1, nearestRevision(revisions.start ?? 1), isForward ? (behind ?? 1) : 1);
+  const from = after === undefined ? undefined : Math.min(after.revision, at + 1);
+  const start = Math.max(1, nearestRevision(revisions.start ?? 1), isForward ? (from ?? 1) : 1);
   const first = Math.min(start, at + 1);
-  const last = Math.min(nearestRevision(revisions.end ?? at), at, isForward ? at : (behind ?? at));
+  const last = Math.min(nearestRevision(revisions.end ?? at), at, isForward ? at : (from ?? at));
   const ranks = rankRange(first, last, direction);
-  if (after === undefined || behind === undefined) return { direction, first, last, ranks };
-  const next = rankOf(behind, Math.min(after.index, INDEX_MAX), direction) + 1;
+  if (after === undefined || from === undefined) return { direction, first, last, ranks };
+  const next = rankOf(from, Math.min(after.index, INDEX_MAX), direction) + 1;
   return { direction, first, last, ranks: { ...ranks, first: Math.max(ranks.first, next) } };
 }
 

@@ -6,7 +6,7 @@
  * long the reader waits. (Q5, Q8)
  */
 import type { DatabaseReader, PostingEntry, StoredEvent } from '#database';
-import type { EventTest } from './event-test.ts';
+import type { EventTest } from './event-predicates.ts';
 import type { EventVisitor } from './passing-event.ts';
 import type { SlicePace } from './slice-pace.ts';
 
@@ -26,7 +26,7 @@ export interface EventChunks {
 const SLICE_EVENTS = 256;
 /** Maximum candidates that are tested for one slice, and bytes of those that are not selected. */
 const SLICE_TESTS = 1024;
-const SLICE_BYTES_IN_VAIN = 2 ** 22;
+const SLICE_BYTES_UNSELECTED = 2 ** 22;
 /** Minimum number of candidates to read at once: most may not be selected. */
 const CANDIDATES_MIN = 16;
 /** Expected size of an event, until some were read. */
@@ -39,7 +39,7 @@ export class Slice {
   readonly #pace: SlicePace;
   #bytes = 0;
   #tests = 0;
-  #bytesInVain = 0;
+  #unselectedBytes = 0;
   #isClosed = false;
 
   constructor(countMax: number, pace: SlicePace) {
@@ -48,7 +48,7 @@ export class Slice {
   }
 
   get full(): boolean {
-    if (this.#isClosed || this.#tests >= SLICE_TESTS || this.#bytesInVain >= SLICE_BYTES_IN_VAIN) return true;
+    if (this.#isClosed || this.#tests >= SLICE_TESTS || this.#unselectedBytes >= SLICE_BYTES_UNSELECTED) return true;
     return this.countLeft <= 0 || this.bytesLeft <= 0;
   }
 
@@ -63,7 +63,7 @@ export class Slice {
   /** Counts a candidate that is not selected. */
   pass({ bytes }: StoredEvent): void {
     this.#tests++;
-    this.#bytesInVain += bytes.length;
+    this.#unselectedBytes += bytes.length;
   }
 
   /** Returns false when the slice is full; the event then begins the next slice. */

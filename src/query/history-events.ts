@@ -8,7 +8,7 @@ import { type DatabaseReader, rankOf, type StoredEvent, type StoredTransaction }
 import type { Selector } from '#model';
 import type { Bounds } from './bounds.ts';
 import type { EventChunks } from './event-chunks.ts';
-import { type PassingTest, passingTestOf } from './event-test.ts';
+import { type PassingTest, passingTestOf } from './event-predicates.ts';
 import { HistoryScan } from './history-scan.ts';
 import { nextMatch } from './next-match.ts';
 import { type EventVisitor, PassingEvent } from './passing-event.ts';
@@ -18,13 +18,13 @@ export interface HistoryEventsOptions {
   readonly selector: Selector;
   readonly bounds: Bounds;
   readonly pace: SlicePace;
-  /** Tested events without a match before the heads are read. Default TESTS_IN_VAIN_MIN. */
-  readonly testsInVain?: number;
+  /** Tested events without a match before the heads are read. Default MISSES_MIN. */
+  readonly missesMin?: number;
   /** Maximum number of heads to read the first time. Default HEADS_MIN. */
   readonly headsMin?: number;
 }
 
-const TESTS_IN_VAIN_MIN = 16_384;
+const MISSES_MIN = 16_384;
 /** Tests of an event that cost as much as reading a head. */
 const TESTS_PER_HEAD = 4;
 /** Maximum number of heads to read at once; later it grows with the cost of the tests without a match. */
@@ -36,16 +36,16 @@ export class HistoryEvents implements EventChunks {
   readonly #scan: HistoryScan;
   readonly #test: PassingTest | undefined;
   readonly #event: PassingEvent = new PassingEvent();
-  #testsInVain = 0;
+  #misses = 0;
   /** Number of tests without a match after which the heads are read. */
-  #patience: number;
+  #missesMax: number;
 
   constructor(reader: DatabaseReader, options: HistoryEventsOptions) {
     this.#reader = reader;
     this.#options = options;
     this.#scan = new HistoryScan(reader, { ...options.bounds, pace: options.pace });
     this.#test = passingTestOf(options.selector);
-    this.#patience = options.testsInVain ?? TESTS_IN_VAIN_MIN;
+    this.#missesMax = options.missesMin ?? MISSES_MIN;
   }
 
   async next(left: number): Promise<readonly StoredEvent[] | undefined> {
@@ -55,7 +55,7 @@ export class HistoryEvents implements EventChunks {
   }
 
   async visit(left: number, visitor: EventVisitor): Promise<number | undefined> {
-    if (this.#testsInVain >= this.#patience && !(await this.#leap())) return undefined;
+    if (this.#misses >= this.#missesMax && !(await this.#leap())) return undefined;
     const transactions = await this.#scan.next();
     if (transactions === undefined) return undefined;
     let count = 0;
@@ -76,20 +76,20 @@ export class HistoryEvents implements EventChunks {
       visitor(event);
       selected++;
     }
-    this.#testsInVain = selected > 0 ? 0 : this.#testsInVain + eventCount;
+    this.#misses = selected > 0 ? 0 : this.#misses + eventCount;
     return selected;
   }
 
   /** Skips to the next possible match. Returns false when there is none. */
   async #leap(): Promise<boolean> {
-    const { selector, bounds, testsInVain = TESTS_IN_VAIN_MIN, headsMin = HEADS_MIN } = this.#options;
+    const { selector, bounds, missesMin = MISSES_MIN, headsMin = HEADS_MIN } = this.#options;
     const { first, last } = this.#scan.rest;
     if (first > last) return false;
-    const headsMax = Math.max(headsMin, this.#patience / TESTS_PER_HEAD);
+    const headsMax = Math.max(headsMin, this.#missesMax / TESTS_PER_HEAD);
     const rest = { ...bounds, first, last };
     const { revision, headCount } = await nextMatch(this.#reader, { selector, bounds: rest, headsMax });
-    this.#testsInVain = 0;
-    this.#patience = Math.max(testsInVain, 2 * headCount * TESTS_PER_HEAD);
+    this.#misses = 0;
+    this.#missesMax = Math.max(missesMin, 2 * headCount * TESTS_PER_HEAD);
     if (revision !== undefined) this.#scan.skipTo(revision);
     return revision !== undefined;
   }

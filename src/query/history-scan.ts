@@ -42,7 +42,7 @@ export class HistoryScan {
   /** The remaining revisions, both inclusive. */
   #first: number;
   #last: number;
-  /** Upwards, the position behind the last of them, once it was looked up. */
+  /** Upwards, the position after the last of them, once it was looked up. */
   #end: number | undefined;
   /** Mean size of a transaction in the last slice downwards. */
   #transactionBytes: number | undefined;

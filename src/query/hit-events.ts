@@ -1,7 +1,7 @@
 /** The events of index entries, in the order of the entries. */
 import { type DatabaseReader, END_RANK, type Hits, type PostingEntry, type StoredEvent } from '#database';
 import { Candidates, type EventChunks, Slice } from './event-chunks.ts';
-import type { EventTest } from './event-test.ts';
+import type { EventTest } from './event-predicates.ts';
 import { offerHits } from './list-entries.ts';
 import type { SlicePace } from './slice-pace.ts';
 

@@ -37,7 +37,7 @@ export {
   type StoredTransaction,
 } from '#database';
 export { Slice } from './event-chunks.ts';
-export { effectiveTimeOf } from './event-test.ts';
+export { effectiveTimeOf } from './event-predicates.ts';
 export { EventFrames, type FrameOptions, type Framing, frameTransactions } from './frame.ts';
 export { type ListedName, type Listing, listEventTypes, listStreams, listSubjects } from './listings.ts';
 export {

@@ -36,7 +36,7 @@ export function listEventTypes(source: DatabaseSource, listing: Listing): AsyncG
 }
 
 /** Minimum number of skipped heads of later names before the history is considered. */
-const HEADS_IN_VAIN_MIN = 256;
+const HEADS_SKIPPED_MIN = 256;
 /** Maximum number of names in memory during one walk over the history. */
 const NAMES_MAX = 16_384;
 const NAMES_PER_SLICE = 256;
@@ -45,7 +45,7 @@ export interface NamesToList {
   readonly kind: HeadKind;
   readonly listing: Listing;
   /** Skipped heads of later names before a walk over the history; default: the cost of that walk. */
-  readonly headsInVain?: number;
+  readonly headsSkippedMax?: number;
   /** Names in memory during a walk over the history; default NAMES_MAX. */
   readonly namesMax?: number;
 }
@@ -61,7 +61,7 @@ export interface NamesToList {
 export async function* listNames(source: DatabaseSource, wanted: NamesToList): AsyncGenerator<readonly ListedName[]> {
   const { at, after, limit = Number.POSITIVE_INFINITY } = wanted.listing;
   const reader = new DatabaseReader(source, { lends: true });
-  const place: Place = { behind: after === undefined ? undefined : encodeUtf8(after), left: limit };
+  const place: Place = { after: after === undefined ? undefined : encodeUtf8(after), left: limit };
   let goesOn = at > 0 && limit > 0;
   try {
     while (goesOn)
@@ -73,36 +73,36 @@ export async function* listNames(source: DatabaseSource, wanted: NamesToList): A
 
 /** Progress of a listing. */
 interface Place {
-  behind: Uint8Array | undefined;
+  after: Uint8Array | undefined;
   left: number;
 }
 
 /** Lists from the heads. Returns true when they have become too expensive, false when the listing is done. */
 async function* listHeads(
   reader: DatabaseReader,
-  { kind, listing, headsInVain }: NamesToList,
+  { kind, listing, headsSkippedMax }: NamesToList,
   place: Place,
 ): AsyncGenerator<readonly ListedName[], boolean> {
   const { at, prefix = '', signal } = listing;
-  const walk = { kind, prefix: encodeUtf8(prefix), ...(place.behind === undefined ? {} : { after: place.behind }) };
-  let inVain = 0;
-  let inVainMax = headsInVain ?? HEADS_IN_VAIN_MIN;
+  const walk = { kind, prefix: encodeUtf8(prefix), ...(place.after === undefined ? {} : { after: place.after }) };
+  let skipped = 0;
+  let skippedMax = headsSkippedMax ?? HEADS_SKIPPED_MIN;
   for await (const heads of walkHeads(reader, walk)) {
     if (signal?.aborted === true) return false;
     const names = heads.filter(({ firstRevision }) => firstRevision <= at);
     yield names.slice(0, place.left).map(({ name, firstRevision }) => listed(name.term, firstRevision));
     place.left -= names.length;
     if (place.left <= 0) return false;
-    place.behind = heads.at(-1)?.name.term ?? place.behind;
-    inVain += heads.length - names.length;
-    if (inVain >= inVainMax) inVainMax = headsInVain ?? inVainMaxOf(reader, at);
-    if (inVain >= inVainMax) return true;
+    place.after = heads.at(-1)?.name.term ?? place.after;
+    skipped += heads.length - names.length;
+    if (skipped >= skippedMax) skippedMax = headsSkippedMax ?? skippedMaxOf(reader, at);
+    if (skipped >= skippedMax) return true;
   }
   return false;
 }
 
-function inVainMaxOf(reader: DatabaseReader, at: number): number {
-  return Math.max(HEADS_IN_VAIN_MIN, historyCost(reader, { first: 1, last: at }));
+function skippedMaxOf(reader: DatabaseReader, at: number): number {
+  return Math.max(HEADS_SKIPPED_MIN, historyCost(reader, { first: 1, last: at }));
 }
 
 /** Lists from the history. Returns true when there may be more names, false when the listing is done. */
@@ -113,7 +113,7 @@ async function* listFromHistory(
 ): AsyncGenerator<readonly ListedName[], boolean> {
   const { at, prefix = '', signal } = listing;
   const max = Math.min(place.left, namesMax);
-  const walk = new NamesInHistory(reader, { kind, at, prefix: encodeUtf8(prefix), after: place.behind, max });
+  const walk = new NamesInHistory(reader, { kind, at, prefix: encodeUtf8(prefix), after: place.after, max });
   while (await walk.step()) {
     reader.release();
     yield [];
@@ -126,7 +126,7 @@ async function* listFromHistory(
     if (signal?.aborted === true) return false;
   }
   place.left -= names.length;
-  place.behind = names.at(-1)?.term ?? place.behind;
+  place.after = names.at(-1)?.term ?? place.after;
   return overflowed && place.left > 0;
 }
 

@@ -4,7 +4,7 @@ import { DatabaseReader, type DatabaseSource, type StoredEvent } from '#database
 import type { EventQuery } from '#model';
 import { boundsOf, isEmpty } from './bounds.ts';
 import type { EventChunks } from './event-chunks.ts';
-import { testOf } from './event-test.ts';
+import { testOf } from './event-predicates.ts';
 import { HistoryEvents } from './history-events.ts';
 import { HitEvents } from './hit-events.ts';
 import { type EventVisitor, PassingEvent } from './passing-event.ts';

@@ -21,7 +21,7 @@ import { type DatabaseReader, eventsOf, type PostingEntry, rankRange, type Store
 import type { Direction, EffectiveTimeBounds, Position, Selector } from '#model';
 import { type Bounds, historyCost, isEmpty, upTo } from './bounds.ts';
 import { Candidates, type EventChunks, Slice } from './event-chunks.ts';
-import { type EventTest, effectiveTimeOf, testOf } from './event-test.ts';
+import { type EventTest, effectiveTimeOf, testOf } from './event-predicates.ts';
 import { HistoryEntries } from './history-entries.ts';
 import { transactionOf } from './history-scan.ts';
 import { ListEntries } from './list-entries.ts';
@@ -110,7 +110,7 @@ class TimeEvents implements EventChunks {
   #scan: TimeScan | undefined;
   #pass: SortedPass | undefined;
   /** Remaining waste of the scan before a pass: rows without an event, and events that are not selected. */
-  #vainLeft: number;
+  #wasteLeft: number;
   /** True when the entries are known to be selected. */
   #isExact = false;
   #entries: readonly PostingEntry[] = [];
@@ -125,8 +125,8 @@ class TimeEvents implements EventChunks {
     this.#after = after;
     this.#candidates = new Candidates(reader);
     this.#test = testOf(options.selector);
-    this.#vainLeft = options.rowsAtOnceMax ?? ROWS_AT_ONCE_MAX;
-    if (plan.kind !== 'hits' || plan.rowsMax > this.#vainLeft) this.#startScan();
+    this.#wasteLeft = options.rowsAtOnceMax ?? ROWS_AT_ONCE_MAX;
+    if (plan.kind !== 'hits' || plan.rowsMax > this.#wasteLeft) this.#startScan();
     else {
       this.#passCost = { way: 'lists', rows: plan.rowsMax };
       this.#startPass(plan);
@@ -155,10 +155,10 @@ class TimeEvents implements EventChunks {
     const done = await this.#candidates.readInto(slice, entries, test);
     this.#next += done;
     this.#after = this.#entries[this.#next - 1] ?? this.#after;
-    const inVain = done - (slice.events.length - before);
-    if (this.#scan === undefined || inVain === 0) return;
-    this.#vainLeft -= ROWS_PER_TEST * inVain;
-    if (this.#vainLeft <= 0) await this.#reconsider();
+    const wasted = done - (slice.events.length - before);
+    if (this.#scan === undefined || wasted === 0) return;
+    this.#wasteLeft -= ROWS_PER_TEST * wasted;
+    if (this.#wasteLeft <= 0) await this.#reconsider();
   }
 
   /** `nothing`: no entries yet; the reader yields and calls again. */
@@ -174,21 +174,21 @@ class TimeEvents implements EventChunks {
 
   async #scanned(scan: TimeScan | undefined): Promise<readonly PostingEntry[] | undefined> {
     assert(scan !== undefined, 'Without a pass there is a scan');
-    const most = this.#vainLeft;
+    const most = this.#wasteLeft;
     const entries = await scan.next(most);
-    this.#vainLeft -= scan.rowsInVain;
-    if (this.#vainLeft > 0 || entries === undefined) return entries;
+    this.#wasteLeft -= scan.wastedRows;
+    if (this.#wasteLeft > 0 || entries === undefined) return entries;
     await this.#reconsider();
     if (this.#scan === undefined) return [];
     // A scan that abandoned a slice cannot continue.
-    if (scan.rowsInVain > most) this.#startScan();
+    if (scan.wastedRows > most) this.#startScan();
     return entries;
   }
 
   async #passed(pass: SortedPass): Promise<readonly PostingEntry[] | undefined> {
     if (!pass.over) return (await pass.next()) ?? [];
     if (!pass.overflowed) return undefined;
-    this.#vainLeft = this.#passCost?.rows ?? 0;
+    this.#wasteLeft = this.#passCost?.rows ?? 0;
     this.#startScan();
     return [];
   }
@@ -196,10 +196,10 @@ class TimeEvents implements EventChunks {
   /** Called when the scan has used its allowance: extends it up to the cost of a pass, or starts a pass. */
   async #reconsider(): Promise<void> {
     if (this.#passCost === undefined) {
-      const spent = (this.#options.rowsAtOnceMax ?? ROWS_AT_ONCE_MAX) - this.#vainLeft;
+      const spent = (this.#options.rowsAtOnceMax ?? ROWS_AT_ONCE_MAX) - this.#wasteLeft;
       this.#passCost = this.#costOfPass();
-      this.#vainLeft = this.#passCost.rows - spent;
-      if (this.#vainLeft > 0) return;
+      this.#wasteLeft = this.#passCost.rows - spent;
+      if (this.#wasteLeft > 0) return;
     }
     const { selector, bounds } = this.#options;
     const isHistory = this.#passCost.way === 'history';

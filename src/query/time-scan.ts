@@ -44,7 +44,7 @@ export class TimeScan {
   #second: number;
   #over = false;
   #rowsAhead = ROWS_AHEAD_MIN;
-  #rowsInVain = 0;
+  #wastedRows = 0;
 
   constructor(reader: DatabaseReader, options: TimeScanOptions) {
     this.#reader = reader;
@@ -53,30 +53,30 @@ export class TimeScan {
     const { start, end } = options.times;
     const isForward = options.direction === 'forward';
     const edge = isForward ? (start?.seconds ?? INSTANT_SECONDS_MIN) : (end?.seconds ?? INSTANT_SECONDS_MAX);
-    const behind = options.after?.seconds ?? edge;
-    this.#second = isForward ? Math.max(edge, behind) : Math.min(edge, behind);
+    const from = options.after?.seconds ?? edge;
+    this.#second = isForward ? Math.max(edge, from) : Math.min(edge, from);
   }
 
   /** Rows that the last slice read in addition to one for each of its entries. */
-  get rowsInVain(): number {
-    return this.#rowsInVain;
+  get wastedRows(): number {
+    return this.#wastedRows;
   }
 
   /**
    * The next entries, in order; empty when none were found yet; undefined at the end. A slice that would read more than
-   * `rowsInVainMax` is abandoned: it has no entries, and the scan cannot continue.
+   * `wastedMax` is abandoned: it has no entries, and the scan cannot continue.
    */
-  async next(rowsInVainMax: number = Number.POSITIVE_INFINITY): Promise<readonly PostingEntry[] | undefined> {
+  async next(wastedMax: number = Number.POSITIVE_INFINITY): Promise<readonly PostingEntry[] | undefined> {
     if (this.#over) return undefined;
     const { direction, selectedMax = SELECTED_MAX } = this.#options;
     const selection = new Selection(direction, selectedMax, this.#after);
     const range = this.#openRange();
     try {
-      await this.#fill(selection, range, rowsInVainMax);
+      await this.#fill(selection, range, wastedMax);
     } finally {
       await range.close();
     }
-    if (this.#rowsInVain > rowsInVainMax) return [];
+    if (this.#wastedRows > wastedMax) return [];
     const entries = selection.take();
     const last = entries.at(-1);
     if (last !== undefined) this.#after = last;
@@ -88,10 +88,10 @@ export class TimeScan {
   }
 
   /** Offers whole seconds until there is enough, or none is left. */
-  async #fill(selection: Selection, range: KvRange, rowsInVainMax: number): Promise<void> {
+  async #fill(selection: Selection, range: KvRange, wastedMax: number): Promise<void> {
     let rowCount = 0;
-    this.#rowsInVain = 0;
-    while (this.#rowsInVain <= rowsInVainMax) {
+    this.#wastedRows = 0;
+    while (this.#wastedRows <= wastedMax) {
       const rows = await range.next(this.#rowsAhead);
       this.#rowsAhead = Math.min(ROWS_AHEAD_MAX, this.#rowsAhead * ROWS_AHEAD_GROWTH);
       this.#over = rows.length === 0;
@@ -104,7 +104,7 @@ export class TimeScan {
         this.#second = seconds;
         if (isNewSecond && isEnough) return;
         this.#offer(selection, row);
-        this.#rowsInVain = Math.max(0, rowCount - selection.count);
+        this.#wastedRows = Math.max(0, rowCount - selection.count);
       }
     }
   }

@@ -11,7 +11,7 @@ import { refuseReads } from './become-follower.ts';
 import type { CampaignIgnored, Effect } from './effect.ts';
 import { isNotBehind } from './entry.ts';
 import { lastId } from './log.ts';
-import { tally } from './quorum.ts';
+import { voteResult } from './quorum.ts';
 import { ignoreCampaign } from './refusals.ts';
 import type { Votes } from './role.ts';
 import { armElection, askVoters, commitId, mayVote, persist, type RaftState, type Step } from './state.ts';
@@ -24,7 +24,7 @@ export function preCampaign(state: RaftState, nowMs: number): Step {
   const { self } = state.config;
   const { term } = state.hardState;
   const votes: Votes = new Map([[self, true]]);
-  if (tally(state.membership.voters, (voter) => votes.get(voter)) === 'won') return campaign(state, nowMs, false);
+  if (voteResult(state.membership.voters, (voter) => votes.get(voter)) === 'won') return campaign(state, nowMs, false);
   const armed = armElection({ ...state, timers: NO_TIMERS, role: { kind: 'pre-candidate', votes } }, nowMs);
   const fact: Effect = { kind: 'fact', fact: { kind: 'became-pre-candidate', term } };
   return { state: armed, effects: [fact, ...refuseReads(state.role, undefined), ...askForPreVotes(state)] };

@@ -18,7 +18,7 @@ import type { Persisted, ReplicaInput } from './input.ts';
 import { lead } from './leading.ts';
 import { lastId } from './log.ts';
 import type { PreVoteReply, VoteReply } from './message.ts';
-import { type ReplicaId, tally } from './quorum.ts';
+import { type ReplicaId, voteResult } from './quorum.ts';
 import { ignoreCampaign, refuseRead } from './refusals.ts';
 import type { Candidate, PreCandidate } from './role.ts';
 import { andThen, armElection, askVoters, commitId, type RaftState, type Step, unchanged } from './state.ts';
@@ -60,7 +60,7 @@ export function countVote(
 ): Step {
   const votes = new Map(role.votes).set(from, reply.isGranted);
   const counted: RaftState = { ...state, role: { ...role, votes } };
-  switch (tally(state.membership.voters, (voter) => votes.get(voter))) {
+  switch (voteResult(state.membership.voters, (voter) => votes.get(voter))) {
     case 'won':
       return role.kind === 'candidate' ? lead(counted, nowMs) : campaign(counted, nowMs, false);
     case 'lost':

@@ -1,5 +1,6 @@
 /**
- * Linearizable reads at a follower: it asks the leader for the read index, which read-index.ts answers.
+ * Linearizable reads at a follower: it asks the leader for the read index, which read-index.ts answers. The wait until
+ * that index is applied is in `#cluster`, group/read-barrier.ts.
  *
  * Each request has its own ticket, and an answer counts only for that ticket: the answer to an abandoned request must
  * not count for a later read with the same id (R5). The first ticket is random, so that a restarted replica does not

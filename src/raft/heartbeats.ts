@@ -11,7 +11,7 @@ import type { Effect } from './effect.ts';
 import { lastId } from './log.ts';
 import type { BeatAck } from './message.ts';
 import { transition } from './progress.ts';
-import { type ReplicaId, tally } from './quorum.ts';
+import { type ReplicaId, voteResult } from './quorum.ts';
 import { ask, leaderOf, replicate, withPeer } from './replication.ts';
 import type { Peer } from './role.ts';
 import { andThen, type RaftState, type Step, send } from './state.ts';
@@ -87,5 +87,5 @@ function hasQuorum(state: RaftState, nowMs: number): boolean {
     const peer = peers.get(voter);
     return voter === self || (peer !== undefined && isActive(state, peer, nowMs));
   };
-  return tally(state.membership.voters, answers) === 'won';
+  return voteResult(state.membership.voters, answers) === 'won';
 }

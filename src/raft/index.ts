@@ -37,7 +37,7 @@ export type { EntriesLoaded, Input, InputKind, Persisted } from './input.ts';
 export { entriesOf, lastId } from './log.ts';
 export { everybody, isAt, isJoint, type Membership, membershipOf, type Target } from './membership.ts';
 export { decodeMembership, encodeMembership } from './membership-bytes.ts';
-export { changeInTheWay, type Standing, standingOf } from './membership-change.ts';
+export { changeInTheWay, type MemberState, memberStateOf } from './membership-change.ts';
 export type { BeatAck, Message } from './message.ts';
 export type { Progress } from './progress.ts';
 export {
@@ -45,9 +45,9 @@ export {
   members,
   quorumIndex,
   type ReplicaId,
-  tally,
   toReplicaId,
   type VoterSet,
+  voteResult,
   voterSet,
 } from './quorum.ts';
 export { step } from './raft.ts';

@@ -40,21 +40,21 @@ function obstacle(state: RaftState, change: ChangeMembership, nowMs: number): Me
   const malformed = fault({ voters: { incoming: voters, outgoing: [] }, learners, learnersNext: [] });
   if (malformed !== undefined) return { kind: 'malformed', fault: malformed };
   const unready = target.voters.find(
-    (voter) => !isVoter(membership.voters, voter) && standingOf(state, voter, nowMs) !== 'ready',
+    (voter) => !isVoter(membership.voters, voter) && memberStateOf(state, voter, nowMs) !== 'ready',
   );
   if (unready !== undefined) return { kind: 'not-caught-up', replica: unready };
-  const silent = target.voters.filter((voter) => standingOf(state, voter, nowMs) === 'silent');
+  const silent = target.voters.filter((voter) => memberStateOf(state, voter, nowMs) === 'silent');
   return 2 * silent.length >= target.voters.length ? { kind: 'quorum-at-risk', unreachable: silent } : undefined;
 }
 
 /** State of a member in the view of the leader: silent, active but lagging, or active and nearly caught up. */
-export type Standing = 'silent' | 'behind' | 'ready';
+export type MemberState = 'silent' | 'behind' | 'ready';
 
 /**
  * The leader's view of a member; any other replica has none. The leader itself is ready. A replica that is no member or
  * has not answered yet is silent: a change must not rely on one that was gone before this leadership began.
  */
-export function standingOf(state: RaftState, member: ReplicaId, nowMs: number): Standing {
+export function memberStateOf(state: RaftState, member: ReplicaId, nowMs: number): MemberState {
   if (member === state.config.self) return 'ready';
   const peer = leaderOf(state).peers.get(member);
   if (peer?.hasAnswered !== true || !isActive(state, peer, nowMs)) return 'silent';

@@ -49,7 +49,7 @@ export function quorumReached(voters: VoterSet, reachedBy: (replica: ReplicaId) 
 }
 
 /** The result of an election; `voteOf` is undefined for a voter that has not answered. */
-export function tally(voters: VoterSet, voteOf: (replica: ReplicaId) => boolean | undefined): VoteResult {
+export function voteResult(voters: VoterSet, voteOf: (replica: ReplicaId) => boolean | undefined): VoteResult {
   const incoming = majorityVote(voters.incoming, voteOf);
   const outgoing = majorityVote(voters.outgoing, voteOf);
   if (incoming === 'lost' || outgoing === 'lost') return 'lost';

@@ -1,8 +1,9 @@
 /**
- * The state of one replica of one group: immutable, so that tests, simulation and search can keep and compare earlier
- * states.
+ * The state of one replica of one group: immutable, so that tests, the simulation and the search of all states of a
+ * small group (`npm run search`) can keep and compare earlier states.
  *
- * `RaftState` has the fields common to all roles; role.ts has those of each role.
+ * `RaftState` has the fields common to all roles; role.ts has those of each role. `openReplica` makes the first state,
+ * and the steps of all roles share the other functions.
  */
 import { assert, type LogIndex, toLogIndex } from '#base';
 import type { Config } from './config.ts';

@@ -1,7 +1,7 @@
 /**
  * Reads the rows of an instance, also while it may be deleted.
  *
- * Another isolate deletes rows, so they may vanish under a reader before this isolate knows of the deletion. A read
+ * Another thread deletes rows, so they may vanish under a reader before this thread knows of the deletion. A read
  * that finds rows missing or corrupt therefore first checks whether its database still exists (V6); only then is it a
  * failure of the node.
  */

@@ -13,7 +13,7 @@ import {
   type ReplicaId,
   type Revision,
 } from '#base';
-import { everybody, isVoter, lastId, type Standing, standingOf } from '#raft';
+import { everybody, isVoter, lastId, type MemberState, memberStateOf } from '#raft';
 import { hasOthers } from '../group/drain-transfers.ts';
 import type { Group } from '../group/group.ts';
 import type { ClockStanding } from '../group/peer-clocks.ts';
@@ -64,7 +64,7 @@ export interface DescribedMember {
   readonly node: NodeId;
   readonly isVoter: boolean;
   /** `diverged`: it has another history than its group, and serves nothing. */
-  readonly standing: Standing | 'diverged';
+  readonly standing: MemberState | 'diverged';
   /** Entries of the log that it has not acknowledged. */
   readonly lag: number;
 }
@@ -319,7 +319,7 @@ function memberOf({ raft, self }: Group, member: ReplicaId, nowMs: number): Desc
   return {
     node: nodeOf(member),
     isVoter: isVoter(raft.membership.voters, member),
-    standing: standingOf(raft, member, nowMs),
+    standing: memberStateOf(raft, member, nowMs),
     lag: member === self ? 0 : last - (match ?? 0),
   };
 }

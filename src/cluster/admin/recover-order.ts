@@ -11,7 +11,7 @@
  *        none; from the one with the most advanced log; and at its current revision, which the request must name.
  */
 import { type DatabaseId, type GroupId, type NodeId, nodeOf, type ReplicaId, type Revision, toHex } from '#base';
-import { type EntryId, lastId, tally, type VoterSet } from '#raft';
+import { type EntryId, lastId, type VoterSet, voteResult } from '#raft';
 import type { Passed } from '../catalog/catalog-requests.ts';
 import type { Group } from '../group/group.ts';
 import type { Binding } from '../outcome.ts';
@@ -127,7 +127,7 @@ export function faultInRecovery(binding: Binding | undefined, order: AskedRecove
   const further = copies.find((copy) => isFurther(copy.last, chosen.last));
   if (further !== undefined) return more(order, chosen, further);
   const up = new Set(copies.map(({ replica }) => replica));
-  if (tally(chosen.voters, (replica) => (up.has(replica) ? true : undefined)) === 'won') {
+  if (voteResult(chosen.voters, (replica) => (up.has(replica) ? true : undefined)) === 'won') {
     return failed(
       `most replicas of ${name} answer (${named([...up].map(nodeOf))}), so they can elect a leader: there is nothing to recover`,
     );

@@ -1,7 +1,7 @@
 /** Registers nodes in the catalog on request (peer/join.ts). */
 import { formatAddress, formatLevels, hasLevel, type LevelRange, type NodeId, nodeOf } from '#base';
 import { faultInRegistration, isSame, sayableAt } from '#database';
-import { everybody, standingOf } from '#raft';
+import { everybody, memberStateOf } from '#raft';
 import type { Group } from '../group/group.ts';
 import type { CatalogMachine, Machines } from '../machine.ts';
 import type { NodeRegistration, RegisteredNode } from '../outcome.ts';
@@ -94,7 +94,7 @@ function namesake(asked: NodeRegistration, catalog: CatalogMachine, group: Group
 /** Uses the catalog group, to which every node belongs and which this node leads. */
 function answersTo({ raft }: Group, node: NodeId, nowMs: number): boolean {
   const replica = everybody(raft.membership).find((each) => nodeOf(each) === node);
-  return replica !== undefined && standingOf(raft, replica, nowMs) !== 'silent';
+  return replica !== undefined && memberStateOf(raft, replica, nowMs) !== 'silent';
 }
 
 function answerBy(catalog: CatalogMachine, asked: NodeRegistration): Registered | undefined {

@@ -1,5 +1,5 @@
 /**
- * Events of the core that become metrics. The core runs in another isolate than the metrics: it counts, and the front
+ * Events of the core that become metrics. The core runs in another thread than the metrics: it counts, and the front
  * gets the counts once a second.
  */
 import type { Input, RaftState, Step } from '#raft';
@@ -10,6 +10,7 @@ import type { LostCampaign } from '../group/campaigns.ts';
 export interface CoreObserver {
   /** A group of this node has a new leader. */
   elected(): void;
+  /** A replica of this node follows a new leader. */
   followed(): void;
   /** An election of this node failed. */
   campaignFailed(result: LostCampaign): void;

@@ -8,12 +8,13 @@
  * voters have no quorum, or are as unfit.
  *
  *   C29  When an append to the log is not durable after an election window, this node transfers the leadership of each
- *        group that the other voters can lead without it, every two windows, to a different voter each time.
- *   C38  While this node refuses writes because of its disk, it does the same, to voters whose disks are open as far as
- *        they report. Other nodes transfer no leaderships to it meanwhile.
+ *        group that the other voters can lead without it, every two windows, to a different voter each time, but to
+ *        none that drains.
+ *   C38  While this node refuses writes because of its disk, or of its clock (C41), it does the same, to voters that
+ *        report no such reason. Other nodes transfer no leaderships to it meanwhile.
  */
 import { type NodeId, nodeOf, type ReplicaId } from '#base';
-import { everybody, type Input, standingOf, tally } from '#raft';
+import { everybody, type Input, memberStateOf, voteResult } from '#raft';
 import type { Group } from '../group/group.ts';
 import type { CoreLimits } from '../limits.ts';
 import type { LogFeed } from './log-feed.ts';
@@ -78,7 +79,7 @@ export class UnfitLeader {
 function targetsOf({ raft, self, leads, isAlone }: Group, nowMs: number): readonly ReplicaId[] {
   if (!leads || isAlone) return [];
   const { voters } = raft.membership;
-  const isReady = (voter: ReplicaId): boolean => voter !== self && standingOf(raft, voter, nowMs) === 'ready';
-  if (tally(voters, isReady) !== 'won') return [];
+  const isReady = (voter: ReplicaId): boolean => voter !== self && memberStateOf(raft, voter, nowMs) === 'ready';
+  if (voteResult(voters, isReady) !== 'won') return [];
   return everybody(raft.membership).filter((member) => voters.incoming.includes(member) && isReady(member));
 }

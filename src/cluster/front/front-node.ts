@@ -62,7 +62,7 @@ import {
   titleOf,
 } from '../refusals.ts';
 import { absenceOf } from './absence.ts';
-import type { FrontObserver } from './core-metrics.ts';
+import type { FrontObserver } from './node-metrics.ts';
 import { Revisions } from './revisions.ts';
 import { type Asked, outcomeOf, type Pending, readRevision, Turn } from './turn.ts';
 

@@ -23,7 +23,6 @@ import { type DataDirectory, openDataDirectory } from '../store/data-directory.t
 import type { Origin } from '../store/own-identity.ts';
 import { type CoreData, CoreThread, type CoreThreadListeners } from '../thread/core-thread.ts';
 import type { LinksOrder, Telemetry } from '../thread/core-thread-messages.ts';
-import { observeCore, observeFront } from './core-metrics.ts';
 import { CoreWatch } from './core-watch.ts';
 import { type DatabaseQuota, DatabaseQuotas } from './database-quotas.ts';
 import { watchDisk } from './disk-watch.ts';
@@ -32,6 +31,7 @@ import { type Remains, stopProcess } from './fatal.ts';
 import { FrontNode } from './front-node.ts';
 import { historyLog, logRecoveries } from './history-log.ts';
 import { Joining, type JoinOptions } from './joining.ts';
+import { observeCore, observeFront } from './node-metrics.ts';
 import { OtherClusters } from './other-clusters.ts';
 import { watchSizes } from './size-watch.ts';
 import { watchTables } from './table-watch.ts';

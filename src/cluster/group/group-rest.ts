@@ -1,6 +1,6 @@
 /**
- * Heartbeats of a group at rest, in which nothing happens. They are sent, received and answered without a step, which
- * would only update times (R14): a node has thousands of such groups, each with several heartbeats per second.
+ * An idle group, a "group at rest": its heartbeats are sent, received and answered without a Raft step, which would only
+ * update times (R14). A node has thousands of such groups, each with several heartbeats per second.
  *
  * ```
  *   input ── changes only times ──> recorded, and the same messages sent again
@@ -8,9 +8,8 @@
  * ```
  * The state is never visible with outdated times: reading the state of the group updates them first.
  *
- * Heartbeats that repeat for long are not even recorded per group (C31): the group rests upon the tables of other
- * nodes, sends its messages as part of a delta-encoded table (refrain), and computes how often they have repeated when
- * its state is read.
+ * Heartbeats that repeat for long are not even recorded per group (C31): they are rows of a delta-encoded table, one per
+ * node and direction. The group computes how often its row has repeated when its state is read.
  */
 import { type GroupId, type NodeId, nodeOf } from '#base';
 import {
@@ -30,7 +29,7 @@ import {
   withBeatsHeard,
 } from '#raft';
 import type { Envelope } from '../peer/envelope.ts';
-import type { Beat, Refrain, Repeated } from '../peer/refrain.ts';
+import type { Beat, Repeated, SentTable } from '../peer/sent-table.ts';
 import type { Recurrence } from './received-table.ts';
 
 const NOTHING: readonly Envelope<Repeated>[] = [];
@@ -41,8 +40,8 @@ export interface RestPlace {
   readonly beats: Heard;
   readonly answers: Heard;
   /** Heartbeats that are sent to it while nothing changes. */
-  readonly saysBeats: Refrain<Beat>;
-  readonly saysAnswers: Refrain<BeatAck>;
+  readonly sentBeats: SentTable<Beat>;
+  readonly sentAnswers: SentTable<BeatAck>;
 }
 
 interface Heard extends Recurrence {
@@ -64,21 +63,21 @@ export class GroupRest {
   /** The last of them, and the state that it did not change. */
   #beat: Message | undefined;
   #follows: RaftState | undefined;
-  /** For a follower: the tables that it rests upon. */
-  #upon: Since<Heard> | undefined;
+  /** For a follower: the table with the heartbeats of its leader, while they repeat. */
+  #beating: Since<Heard> | undefined;
   /** For a leader: members that have answered since its state was settled, and the time of its last heartbeats. */
   #answers: Map<ReplicaId, number> | undefined;
   /** For a leader: tables with the answers of members that repeat. */
   #answering: Map<ReplicaId, Since<Heard>> | undefined;
   /** For a leader: the recurrence of its heartbeats, when the node sends them. */
-  #saying: Since<Recurrence> | undefined;
-  /** Refrains that contain messages of the group. */
-  #refrains: readonly Refrain[] = [];
-  #saidMs: number | undefined;
+  #sending: Since<Recurrence> | undefined;
+  /** Tables that contain messages of the group. */
+  #sentTables: readonly SentTable[] = [];
+  #sentMs: number | undefined;
   /** The state of a leader that is known to be at rest. */
   #leads: RaftState | undefined;
   /** The repeated messages: heartbeats of a leader, or the answer of a follower. */
-  #said: readonly Envelope<Repeated>[] = NOTHING;
+  #repeated: readonly Envelope<Repeated>[] = NOTHING;
 
   constructor(group: GroupId, self: ReplicaId) {
     this.#group = group;
@@ -88,7 +87,7 @@ export class GroupRest {
   /** Returns the messages to send instead of a step; undefined when the input needs a step. */
   repeat(state: RaftState, input: Input, nowMs: number): readonly Envelope[] | undefined {
     this.#note();
-    if (input.kind === 'tick') return this.#say(state, nowMs);
+    if (input.kind === 'tick') return this.#sendBeats(state, nowMs);
     if (input.kind !== 'receive') return undefined;
     const { from, message } = input;
     // A heartbeat that repeats by delta encoding is one object, compared by identity.
@@ -108,7 +107,7 @@ export class GroupRest {
 
   /** True when the deadline may be earlier than before the last repetition. */
   get hasNewDeadline(): boolean {
-    return this.#beatCount === 1 || this.#saidMs !== undefined;
+    return this.#beatCount === 1 || this.#sentMs !== undefined;
   }
 
   /** The state with its times updated. */
@@ -121,10 +120,10 @@ export class GroupRest {
       if (this.#follows === state) this.#follows = settled;
       return settled;
     }
-    if (this.#saidMs === undefined && (this.#answers === undefined || this.#answers.size === 0)) return state;
-    const settled = withAnswersHeard(state, this.#answers ?? new Map(), this.#saidMs);
+    if (this.#sentMs === undefined && (this.#answers === undefined || this.#answers.size === 0)) return state;
+    const settled = withAnswersHeard(state, this.#answers ?? new Map(), this.#sentMs);
     this.#answers?.clear();
-    this.#saidMs = undefined;
+    this.#sentMs = undefined;
     if (this.#leads === state) this.#leads = settled;
     return settled;
   }
@@ -132,7 +131,7 @@ export class GroupRest {
   /** Time of the next step, or somewhat earlier; undefined when it waits for no time. */
   deadlineMs(state: RaftState): number | undefined {
     if (this.isShared) return undefined;
-    if (this.#saidMs !== undefined) return nextBeat(state, this.#saidMs);
+    if (this.#sentMs !== undefined) return nextBeat(state, this.#sentMs);
     const { timers, config } = state;
     if (timers.election === undefined || this.#beatCount === 0) return nextDeadline(timers);
     // The random part of the election timeout is drawn when the time is set.
@@ -141,21 +140,21 @@ export class GroupRest {
 
   /** True when the node watches its deadline: it needs no step before it is woken. */
   get isShared(): boolean {
-    return this.#upon !== undefined || this.#saying !== undefined;
+    return this.#beating !== undefined || this.#sending !== undefined;
   }
 
   /**
-   * The repeated row will be the same in the next table. Returns true if the group rests upon it, which it does when
-   * nothing else has happened.
+   * The repeated row will be the same in the next table. Returns true if the group is at rest with it from now on,
+   * which it is when nothing else has happened.
    */
-  restUpon(state: RaftState, { from, message }: Envelope, place: RestPlace): boolean {
+  restOn(state: RaftState, { from, message }: Envelope, place: RestPlace): boolean {
     if (message.kind === 'beat') {
-      const [said] = this.#said;
+      const [answer] = this.#repeated;
       // Only its election deadline is watched by the node.
       const isRepeated = message === this.#beat && state === this.#follows && state.timers.read === undefined;
-      if (!isRepeated || said?.message.kind !== 'beat-ack' || place.saysAnswers.isFull) return false;
-      this.#upon = { what: place.beats, count: place.beats.count };
-      this.#refrain(place.saysAnswers, { ...said, message: said.message });
+      if (!isRepeated || answer?.message.kind !== 'beat-ack' || place.sentAnswers.isFull) return false;
+      this.#beating = { what: place.beats, count: place.beats.count };
+      this.#addTo(place.sentAnswers, { ...answer, message: answer.message });
       return true;
     }
     if (message.kind !== 'beat-ack' || !this.#isLeading(state) || !repeatsAnswer(state, from, message)) return false;
@@ -165,38 +164,38 @@ export class GroupRest {
   }
 
   /** Lets its node send its heartbeats, once all members answer by tables that repeat. */
-  join(state: RaftState, saying: Recurrence, placeOf: (node: NodeId) => RestPlace): void {
-    if (this.#saying !== undefined || !this.#isLeading(state)) return;
-    for (const { to } of this.#said) {
-      if (this.#answering?.has(to) !== true || placeOf(nodeOf(to)).saysBeats.isFull) return;
+  join(state: RaftState, sending: Recurrence, placeOf: (node: NodeId) => RestPlace): void {
+    if (this.#sending !== undefined || !this.#isLeading(state)) return;
+    for (const { to } of this.#repeated) {
+      if (this.#answering?.has(to) !== true || placeOf(nodeOf(to)).sentBeats.isFull) return;
     }
-    for (const said of this.#said) {
-      if (said.message.kind === 'beat')
-        this.#refrain(placeOf(nodeOf(said.to)).saysBeats, { ...said, message: said.message });
+    for (const beat of this.#repeated) {
+      if (beat.message.kind === 'beat')
+        this.#addTo(placeOf(nodeOf(beat.to)).sentBeats, { ...beat, message: beat.message });
     }
-    this.#saying = { what: saying, count: saying.count };
+    this.#sending = { what: sending, count: sending.count };
   }
 
   /** Ends the rest: the group handles its messages itself again, or is stepped. */
   leave(): void {
     if (!this.isShared && (this.#answering === undefined || this.#answering.size === 0)) return;
     this.#note();
-    this.#upon?.what.leave(this.#group);
+    this.#beating?.what.leave(this.#group);
     for (const { what } of this.#answering?.values() ?? []) what.leave(this.#group);
-    for (const refrain of this.#refrains) refrain.unsay(this.#group);
-    this.#upon = undefined;
+    for (const table of this.#sentTables) table.delete(this.#group);
+    this.#beating = undefined;
     this.#answering?.clear();
-    this.#saying = undefined;
-    this.#refrains = [];
+    this.#sending = undefined;
+    this.#sentTables = [];
   }
 
   /** Records what has repeated meanwhile. */
   #note(): void {
-    const upon = this.#upon;
-    if (upon !== undefined && upon.what.count > upon.count) {
-      this.#beatCount += upon.what.count - upon.count;
-      this.#beatMs = upon.what.lastMs;
-      upon.count = upon.what.count;
+    const beating = this.#beating;
+    if (beating !== undefined && beating.what.count > beating.count) {
+      this.#beatCount += beating.what.count - beating.count;
+      this.#beatMs = beating.what.lastMs;
+      beating.count = beating.what.count;
     }
     for (const [member, answering] of this.#answering ?? []) {
       if (answering.what.count === answering.count) continue;
@@ -204,31 +203,31 @@ export class GroupRest {
       this.#answers.set(member, answering.what.lastMs);
       answering.count = answering.what.count;
     }
-    const saying = this.#saying;
-    if (saying === undefined || saying.what.count === saying.count) return;
-    this.#saidMs = saying.what.lastMs;
-    saying.count = saying.what.count;
+    const sending = this.#sending;
+    if (sending === undefined || sending.what.count === sending.count) return;
+    this.#sentMs = sending.what.lastMs;
+    sending.count = sending.what.count;
   }
 
-  #refrain<M extends Repeated>(refrain: Refrain<M>, envelope: Envelope<M>): void {
-    refrain.say(envelope);
-    this.#refrains = [...this.#refrains, refrain];
+  #addTo<M extends Repeated>(table: SentTable<M>, envelope: Envelope<M>): void {
+    table.set(envelope);
+    this.#sentTables = [...this.#sentTables, table];
   }
 
-  #say(state: RaftState, nowMs: number): readonly Envelope[] | undefined {
+  #sendBeats(state: RaftState, nowMs: number): readonly Envelope[] | undefined {
     if (!this.#isLeading(state)) return undefined;
     const deadlineMs = this.deadlineMs(state);
     if (deadlineMs === undefined || nowMs < deadlineMs) return undefined;
     if (!hearsEverybody(state, this.#answers ?? NOBODY, nowMs)) return undefined;
-    this.#saidMs = nowMs;
-    return this.#said;
+    this.#sentMs = nowMs;
+    return this.#repeated;
   }
 
   #isLeading(state: RaftState): boolean {
     if (this.#leads === state) return true;
     if (!leadsAtRest(state)) return false;
     this.#leads = state;
-    this.#said = this.#beatsOf(state);
+    this.#repeated = this.#beatsOf(state);
     return true;
   }
 
@@ -241,18 +240,18 @@ export class GroupRest {
   #heard(nowMs: number): readonly Envelope<Repeated>[] {
     this.#beatCount += 1;
     this.#beatMs = nowMs;
-    return this.#said;
+    return this.#repeated;
   }
 
   /** The same object as the last time if it is equal, so that comparing is cheap. */
   #prepareAnswer(state: RaftState, to: ReplicaId, round: number): void {
-    const [last] = this.#said;
+    const [last] = this.#repeated;
     const isSame =
       last?.message.kind === 'beat-ack' &&
       last.to === to &&
       last.message.round === round &&
       last.message.term === state.hardState.term;
-    if (!isSame) this.#said = [{ group: this.#group, from: this.#self, to, message: answerTo(state, round) }];
+    if (!isSame) this.#repeated = [{ group: this.#group, from: this.#self, to, message: answerTo(state, round) }];
   }
 }
 

@@ -175,14 +175,14 @@ export class Group {
     return this.#rest.isShared;
   }
 
-  /** Rests upon the row of a table that it has just repeated, if nothing else has happened. Returns whether it does. */
-  restUpon(row: Envelope, place: RestPlace): boolean {
-    return this.#isOpen && row.to === this.self && this.#rest.restUpon(this.#raft, row, place);
+  /** Rests on the row of a table that it has just repeated, if nothing else has happened. Returns whether it does. */
+  restOn(row: Envelope, place: RestPlace): boolean {
+    return this.#isOpen && row.to === this.self && this.#rest.restOn(this.#raft, row, place);
   }
 
   /** Lets its node send the repeated heartbeats, if every member answers by tables that repeat. */
-  joinRefrains(saying: Recurrence, placeOf: (node: NodeId) => RestPlace): void {
-    this.#rest.join(this.#raft, saying, placeOf);
+  joinTables(sending: Recurrence, placeOf: (node: NodeId) => RestPlace): void {
+    this.#rest.join(this.#raft, sending, placeOf);
   }
 
   /** Ends the rest: it handles its own messages from now on. */

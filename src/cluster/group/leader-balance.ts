@@ -3,13 +3,13 @@
  * take turns, a different one first for each database. The choice depends only on the catalog, so all nodes agree
  * without counting, and creating or deleting a database changes nothing for others.
  *
- * There is no hurry, because a transfer delays writes briefly: a leader transfers a database when the preferred leader
- * has been ready for long, one database at a time, plus some in which nothing happens.
+ * A transfer delays writes briefly, so a leader transfers a database only when the preferred leader has been ready for
+ * `leaderRestMs`: one busy database at a time, and up to `idleTransfersMax` idle ones.
  *
  * There may be thousands of databases, so a changed leader does not cause a check of all of them.
  */
 import { CATALOG_GROUP, type GroupId, type NodeId, nodeOf, type ReplicaId } from '#base';
-import { changeInTheWay, type Fact, type Input, isVoter, standingOf } from '#raft';
+import { changeInTheWay, type Fact, type Input, isVoter, memberStateOf } from '#raft';
 import type { CoreLimits } from '../limits.ts';
 import type { CatalogMachine } from '../machine.ts';
 import type { Binding, RegisteredNode } from '../outcome.ts';
@@ -138,7 +138,7 @@ function isReady(group: Group, to: ReplicaId, nowMs: number): boolean {
   const { timeless } = group;
   if (!isVoter(timeless.membership.voters, to) || changeInTheWay(timeless) !== undefined) return false;
   // All members of a group at rest answer and do not lag, which needs no settled times (C31).
-  return group.isAtRest || standingOf(group.raft, to, nowMs) === 'ready';
+  return group.isAtRest || memberStateOf(group.raft, to, nowMs) === 'ready';
 }
 
 function isActive({ state }: RegisteredNode): boolean {

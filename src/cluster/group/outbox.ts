@@ -6,14 +6,14 @@ import { type NodeId, nodeOf, type ReplicaId } from '#base';
 import type { Message } from '#raft';
 import type { Envelope } from '../peer/envelope.ts';
 import type { Peers } from '../peer/peers.ts';
-import type { Refrains } from '../peer/refrain.ts';
+import type { SentTables } from '../peer/sent-table.ts';
 import type { Group } from './group.ts';
 
 export class Outbox {
   readonly #peers: Peers;
   #letters = new Map<NodeId, Envelope[]>();
-  /** Pending delta-encoded tables (refrains) by node. */
-  #refrains = new Map<NodeId, Refrains>();
+  /** Tables of idle groups that are due, by node. */
+  #tables = new Map<NodeId, SentTables>();
 
   constructor(peers: Peers) {
     this.#peers = peers;
@@ -32,18 +32,18 @@ export class Outbox {
     else letters.push(envelope);
   }
 
-  /** These refrains are due. */
-  recite(to: NodeId, refrains: Refrains): void {
-    this.#refrains.set(to, { ...this.#refrains.get(to), ...refrains });
+  /** The tables of idle groups are due. */
+  repeat(to: NodeId, tables: SentTables): void {
+    this.#tables.set(to, { ...this.#tables.get(to), ...tables });
     if (!this.#letters.has(to)) this.#letters.set(to, []);
   }
 
   flush(): void {
     if (this.#letters.size === 0) return;
     const letters = this.#letters;
-    const refrains = this.#refrains;
+    const tables = this.#tables;
     this.#letters = new Map();
-    if (refrains.size > 0) this.#refrains = new Map();
-    for (const [node, messages] of letters) this.#peers.send(node, messages, refrains.get(node));
+    if (tables.size > 0) this.#tables = new Map();
+    for (const [node, messages] of letters) this.#peers.send(node, messages, tables.get(node));
   }
 }

@@ -1,10 +1,10 @@
 /**
- * All groups of this node at rest: their messages from and to another node are tables that repeat (received-table.ts)
- * and delta-encoded tables (refrains), timed per node instead of per group.
+ * All idle groups of this node, "at rest": their messages to and from another node are rows of tables (sent-table.ts,
+ * received-table.ts), which are encoded as differences, and timed per node instead of per group.
  *
  * ```
- *   leader here     heartbeats of all to a node      ── refrain, periodically ──> followers there
- *                   answers: an unchanged table      <── refrain ────────────────
+ *   leader here     heartbeats of all to a node      ── table, periodically ────> followers there
+ *                   answers: an unchanged table      <── table ──────────────────
  * ```
  *   C31  For a group at rest, an unchanged table is equivalent to receiving the message in its row, and
  *        changes only times (R14). A group rests only upon a row that it has just repeated, as long as its state
@@ -15,7 +15,7 @@ import type { GroupId, NodeId } from '#base';
 import { type Input, nextBeatAt, REPLICATION } from '#raft';
 import type { CoreLimits } from '../limits.ts';
 import type { ReceivedTables } from '../peer/peer-codec.ts';
-import { Refrain } from '../peer/refrain.ts';
+import { SentTable } from '../peer/sent-table.ts';
 import type { Group } from './group.ts';
 import type { RestPlace } from './group-rest.ts';
 import type { GroupTimers } from './group-timers.ts';
@@ -39,7 +39,7 @@ export class RestingGroups {
   readonly #ports: RestingPorts;
   readonly #pairs = new Map<NodeId, Pair>();
   /** Heartbeats of all groups at rest that this node leads. */
-  readonly #saying = { count: 0, lastMs: 0 };
+  readonly #sending = { count: 0, lastMs: 0 };
   #beatMs = 0;
 
   constructor(ports: RestingPorts) {
@@ -48,14 +48,14 @@ export class RestingGroups {
 
   /** Nodes that receive heartbeats of groups at rest. */
   get beatenPeers(): readonly NodeId[] {
-    return [...this.#pairs].flatMap(([node, { saysBeats }]) => (saysBeats.rows.size > 0 ? [node] : []));
+    return [...this.#pairs].flatMap(([node, { sentBeats }]) => (sentBeats.rows.size > 0 ? [node] : []));
   }
 
   /** Next time to call `tick`; undefined when no group is at rest. */
   get deadlineMs(): number | undefined {
     let first = Number.POSITIVE_INFINITY;
-    for (const { beats, answers, saysBeats } of this.#pairs.values()) {
-      if (saysBeats.rows.size > 0) first = Math.min(first, this.#beatMs);
+    for (const { beats, answers, sentBeats } of this.#pairs.values()) {
+      if (sentBeats.rows.size > 0) first = Math.min(first, this.#beatMs);
       for (const rows of [beats, answers]) if (rows.restingCount > 0) first = Math.min(first, this.#endOf(rows));
     }
     return Number.isFinite(first) ? first : undefined;
@@ -66,7 +66,7 @@ export class RestingGroups {
     const pair = this.#pairWith(from);
     if (beats !== undefined) {
       this.#give(from, pair.beats, beats, nowMs);
-      if (pair.saysAnswers.rows.size > 0) this.#ports.replication.outbox.recite(from, { answers: pair.saysAnswers });
+      if (pair.sentAnswers.rows.size > 0) this.#ports.replication.outbox.repeat(from, { answers: pair.sentAnswers });
     }
     if (answers !== undefined) this.#give(from, pair.answers, answers, nowMs);
   }
@@ -81,7 +81,7 @@ export class RestingGroups {
 
   /** The leading group has just repeated its heartbeats: its node sends them from now on, if possible. */
   join(group: Group): void {
-    group.joinRefrains(this.#saying, (node) => this.#pairWith(node));
+    group.joinTables(this.#sending, (node) => this.#pairWith(node));
   }
 
   /** Wakes groups without a message for a window, and sends the heartbeats of all others when they are due. */
@@ -92,10 +92,10 @@ export class RestingGroups {
     if (this.#wakeUnheard(nowMs)) for (const group of timers.due(nowMs)) step(group, { kind: 'tick' });
     if (nowMs < this.#beatMs) return;
     this.#beatMs = nextBeatAt(nowMs, REPLICATION.beatMs);
-    this.#saying.count += 1;
-    this.#saying.lastMs = nowMs;
-    for (const [node, { saysBeats }] of this.#pairs) {
-      if (saysBeats.rows.size > 0) this.#ports.replication.outbox.recite(node, { beats: saysBeats });
+    this.#sending.count += 1;
+    this.#sending.lastMs = nowMs;
+    for (const [node, { sentBeats }] of this.#pairs) {
+      if (sentBeats.rows.size > 0) this.#ports.replication.outbox.repeat(node, { beats: sentBeats });
     }
   }
 
@@ -106,7 +106,7 @@ export class RestingGroups {
     for (const row of unchanged) {
       replication.deliver(from, row);
       const group = find(row.group);
-      if (group?.restUpon(row, this.#pairWith(from)) === true) heard.rest(group);
+      if (group?.restOn(row, this.#pairWith(from)) === true) heard.rest(group);
     }
   }
 
@@ -138,8 +138,8 @@ export class RestingGroups {
     const pair: Pair = {
       beats: new ReceivedTable(),
       answers: new ReceivedTable(),
-      saysBeats: new Refrain(),
-      saysAnswers: new Refrain(),
+      sentBeats: new SentTable(),
+      sentAnswers: new SentTable(),
     };
     this.#pairs.set(node, pair);
     return pair;

@@ -1,4 +1,4 @@
-/** Receives events of links for metrics and the log, which run in another isolate. */
+/** Receives events of links for metrics and the log, which run in another thread. */
 import { type NodeId } from '#base';
 
 /** Reason why a frame of another node was dropped, or its stream refused (`cairn_peer_dropped_frames_total`, TP12). */

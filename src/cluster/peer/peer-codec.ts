@@ -48,7 +48,6 @@ import { carries, LANES, type Lane, laneOf } from './links.ts';
 import { type Ends, MESSAGES, readRoute, writeRoute } from './message-bytes.ts';
 import type { FrameFault } from './observer.ts';
 import type { NodePlace, StoreId } from './place.ts';
-import type { Beat, Refrains } from './refrain.ts';
 import {
   type ReadTable,
   type RowShape,
@@ -57,6 +56,7 @@ import {
   TableWriter,
   type TakenTable,
 } from './repeat-table.ts';
+import type { Beat, SentTables } from './sent-table.ts';
 import type { SnapshotLetter } from './snapshot-letter.ts';
 
 export interface PeerCodecParts {
@@ -153,9 +153,9 @@ export class PeerCodec {
 
   /**
    * Encodes the messages of one turn for another node. Messages of a lane keep their order, except heartbeats and their
-   * acknowledgements. A frame that is not sent counts as lost. `refrains` are those that are due.
+   * acknowledgements. A frame that is not sent counts as lost. `sent` has the tables that are due.
    */
-  encode(to: NodePlace, messages: readonly Envelope[], refrains: Refrains = {}): readonly OutgoingFrame[] {
+  encode(to: NodePlace, messages: readonly Envelope[], sent: SentTables = {}): readonly OutgoingFrame[] {
     const { beats, answers, others } = sorted(messages);
     const ends = { from: this.#parts.self.node, to: to.node };
     const frames: OutgoingFrame[] = [];
@@ -166,8 +166,8 @@ export class PeerCodec {
     for (const lane of LANES) {
       this.#begin(to, 'messages');
       let rest: readonly Envelope[] = others[lane];
-      if (lane === 'beats' && beats.length + answers.length + rest.length + sizeOf(refrains) > 0) {
-        rest = [...this.#writeTables(to, { beats, answers }, refrains), ...rest];
+      if (lane === 'beats' && beats.length + answers.length + rest.length + sizeOf(sent) > 0) {
+        rest = [...this.#writeTables(to, { beats, answers }, sent), ...rest];
       } else {
         if (rest.length === 0) continue;
         this.#writer.u8(0);
@@ -259,22 +259,22 @@ export class PeerCodec {
   #writeTables(
     to: NodePlace,
     { beats, answers }: Pick<Sorted, 'beats' | 'answers'>,
-    refrains: Refrains,
+    sent: SentTables,
   ): readonly Envelope[] {
     const writer = this.#writer;
     const peer = this.#correspondent(to);
     const ends = { from: this.#parts.self.node, to: to.node };
-    const saidBeats = { envelopes: beats, refrain: refrains.beats };
-    const saidAnswers = { envelopes: answers, refrain: refrains.answers };
-    const hasBeats = peer.beats.takes(beats, refrains.beats);
-    const hasAnswers = peer.answers.takes(answers, refrains.answers);
+    const beatRows = { envelopes: beats, sent: sent.beats };
+    const answerRows = { envelopes: answers, sent: sent.answers };
+    const hasBeats = peer.beats.takes(beats, sent.beats);
+    const hasAnswers = peer.answers.takes(answers, sent.answers);
     writer.u8(HELD + (hasBeats ? BEATS : 0) + (hasAnswers ? ANSWERS : 0));
     for (const { session, seq } of [peer.itsBeats.held, peer.itsAnswers.held]) {
       writer.u64le(session);
       writer.varint(seq);
     }
-    const otherBeats = hasBeats ? peer.beats.write(writer, saidBeats, ends) : beats;
-    const otherAnswers = hasAnswers ? peer.answers.write(writer, saidAnswers, ends) : answers;
+    const otherBeats = hasBeats ? peer.beats.write(writer, beatRows, ends) : beats;
+    const otherAnswers = hasAnswers ? peer.answers.write(writer, answerRows, ends) : answers;
     return [...otherBeats, ...otherAnswers];
   }
 
@@ -398,7 +398,7 @@ function take({ held, beats, answers }: Content, peer: Correspondent): ReceivedT
   return { beats: beats && peer.itsBeats.take(beats), answers: answers && peer.itsAnswers.take(answers) };
 }
 
-function sizeOf({ beats, answers }: Refrains): number {
+function sizeOf({ beats, answers }: SentTables): number {
   return (beats?.rows.size ?? 0) + (answers?.rows.size ?? 0);
 }
 

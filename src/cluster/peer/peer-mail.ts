@@ -17,7 +17,7 @@ import type { FrameFault, PeerObserver } from './observer.ts';
 import type { OutgoingFrame, PeerCodec, ReceivedTables } from './peer-codec.ts';
 import type { Peers } from './peers.ts';
 import type { NodePlace } from './place.ts';
-import type { Refrains } from './refrain.ts';
+import type { SentTables } from './sent-table.ts';
 import type { SnapshotLetter } from './snapshot-letter.ts';
 
 /** Why a message was ignored: its sender was removed, or is unknown and the message is not about the catalog. */
@@ -75,8 +75,8 @@ export class PeerMail implements Peers {
   }
 
   /** Sends the messages of one turn to another node, in order. Accepted messages may still be lost. */
-  send(to: NodeId, messages: readonly Envelope[], refrains?: Refrains): void {
-    this.#send(to, (place) => this.#parts.codec.encode(place, messages, refrains));
+  send(to: NodeId, messages: readonly Envelope[], tables?: SentTables): void {
+    this.#send(to, (place) => this.#parts.codec.encode(place, messages, tables));
   }
 
   forward(to: NodeId, items: readonly ForwardItem[]): boolean {

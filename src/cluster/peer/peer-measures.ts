@@ -1,5 +1,5 @@
 /**
- * Counts, timings and notes of links: collected in the isolate of the core, and exported by the front, which has the
+ * Counts, timings and notes of links: collected in the thread of the core, and exported by the front, which has the
  * metrics and the log.
  */
 import { type NodeId } from '#base';
@@ -61,7 +61,7 @@ interface Sign {
   readonly untilMs: number;
 }
 
-/** Gathers in the core's isolate. */
+/** Gathers in the core's thread. */
 export class PeerMeasureGatherer implements PeerObserver, SnapshotObserver {
   #nodes = new Map<NodeId | undefined, NodeMeasures>();
   #notes: PeerNote[] = [];

@@ -10,15 +10,15 @@ import type { Envelope } from './envelope.ts';
 import type { ForwardItem } from './forward.ts';
 import type { Peer } from './links.ts';
 import { toStoreId } from './place.ts';
-import type { Refrains } from './refrain.ts';
+import type { SentTables } from './sent-table.ts';
 import type { SnapshotLetter } from './snapshot-letter.ts';
 
 export interface Peers {
   /**
-   * Sends messages to another node, in order, and its delta-encoded tables (refrains) that are due. Accepted messages
+   * Sends messages to another node, in order, and its delta-encoded tables that are due. Accepted messages
    * may still be lost.
    */
-  send(to: NodeId, messages: readonly Envelope[], refrains?: Refrains): void;
+  send(to: NodeId, messages: readonly Envelope[], tables?: SentTables): void;
   /**
    * Sends forwarded requests and answers to them; messages that are sent later do not overtake them. Returns false when
    * there is no connection to the node, and nothing was sent.

@@ -1,7 +1,7 @@
 /**
- * Delta encoding of heartbeats, or acknowledgements of them, of many groups to one node, which rarely change. Rows of a
- * refrain (refrain.ts) are neither compared nor written again: an unchanged heartbeat costs the same for one group and
- * for thousands.
+ * Delta encoding of heartbeats, or acknowledgements of them, of many groups to one node, which rarely change. Rows of
+ * idle groups (sent-table.ts) are neither compared nor written again: an unchanged heartbeat costs the same for one
+ * group and for thousands.
  *
  * ```
  *   writer                                         reader
@@ -29,7 +29,7 @@ import { type ByteReader, type ByteWriter, type Field, fail, type GroupId } from
 import type { Envelope } from './envelope.ts';
 import { GROUP } from './fields.ts';
 import { type Ends, readRoute, writeRoute } from './message-bytes.ts';
-import { type Refrain, type Repeated, TABLE_ROWS_MAX } from './refrain.ts';
+import { type Repeated, type SentTable, TABLE_ROWS_MAX } from './sent-table.ts';
 
 /** Encoding of the rows of a table. */
 export interface RowShape<M extends Repeated> {
@@ -51,11 +51,11 @@ interface Row<M extends Repeated> {
   seq: number;
 }
 
-/** The rows of a turn, and a refrain besides them. */
-export interface Said<M extends Repeated> {
+/** The rows of a turn, and those of idle groups. */
+export interface TableRows<M extends Repeated> {
   readonly envelopes: readonly Envelope<M>[];
   /** Undefined: it is not due. */
-  readonly refrain?: Refrain<M> | undefined;
+  readonly sent?: SentTable<M> | undefined;
 }
 
 /** The rows of a turn, compared with the last table. */
@@ -69,10 +69,10 @@ interface Comparison<M extends Repeated> {
 export class TableWriter<M extends Repeated> {
   readonly #shape: RowShape<M>;
   readonly #session: number;
-  /** Rows of the last table outside its refrain. */
+  /** Rows of the last table, without those of idle groups. */
   readonly #rows = new Map<GroupId, Row<M>>();
-  /** Refrain of the last table that had one. */
-  #refrain: Refrain<M> | undefined;
+  /** Idle groups of the last table that had some. */
+  #sent: SentTable<M> | undefined;
   #seq = 0;
   #confirmed = 0;
 
@@ -95,11 +95,11 @@ export class TableWriter<M extends Repeated> {
   /**
    * Tells whether these become a table. Others are sent one by one and leave the table unchanged: heartbeats of a few
    * groups between two regular times, which confirm reads, must not evict all other rows. Their round differs from the
-   * last; where most are equal, it is the regular time. A refrain is written only then.
+   * last; where most are equal, it is the regular time. Idle groups are written only then.
    */
-  takes(envelopes: readonly Envelope<M>[], refrain?: Refrain<M>): boolean {
-    if (refrain !== undefined && refrain.rows.size > 0) return true;
-    if (this.#refrain !== undefined && this.#refrain.rows.size > 0) return false;
+  takes(envelopes: readonly Envelope<M>[], sent?: SentTable<M>): boolean {
+    if (sent !== undefined && sent.rows.size > 0) return true;
+    if (this.#sent !== undefined && this.#sent.rows.size > 0) return false;
     if (envelopes.length === 0 || 2 * envelopes.length >= this.#rows.size) return envelopes.length > 0;
     let same = 0;
     for (const envelope of envelopes) {
@@ -109,13 +109,13 @@ export class TableWriter<M extends Repeated> {
     return 2 * same >= envelopes.length;
   }
 
-  /** Writes these, with the refrain, as the next table. Returns the rows that do not fit. */
-  write(writer: ByteWriter, { envelopes, refrain = this.#refrain }: Said<M>, ends: Ends): readonly Envelope<M>[] {
-    // The changes since another refrain are unknown.
-    const isDifference = this.#seq > 0 && this.#confirmed === this.#seq && refrain === this.#refrain;
-    this.#refrain = refrain;
+  /** Writes these, and those of idle groups, as the next table. Returns the rows that do not fit. */
+  write(writer: ByteWriter, { envelopes, sent = this.#sent }: TableRows<M>, ends: Ends): readonly Envelope<M>[] {
+    // The changes since another set of idle groups are unknown.
+    const isDifference = this.#seq > 0 && this.#confirmed === this.#seq && sent === this.#sent;
+    this.#sent = sent;
     this.#seq += 1;
-    const { differing, gone, rest } = this.#compare(envelopes, refrain);
+    const { differing, gone, rest } = this.#compare(envelopes, sent);
     writer.u64le(this.#session);
     writer.varint(this.#seq);
     writer.u8(isDifference ? 1 : 0);
@@ -125,25 +125,25 @@ export class TableWriter<M extends Repeated> {
       writer.varint(differing.length);
       for (const envelope of differing) this.#writeRow(writer, envelope, ends);
     } else {
-      writer.varint(this.#rows.size + (refrain?.rows.size ?? 0));
+      writer.varint(this.#rows.size + (sent?.rows.size ?? 0));
       for (const { envelope } of this.#rows.values()) this.#writeRow(writer, envelope, ends);
-      for (const envelope of refrain?.rows.values() ?? []) this.#writeRow(writer, envelope, ends);
+      for (const envelope of sent?.rows.values() ?? []) this.#writeRow(writer, envelope, ends);
     }
     return rest;
   }
 
-  #compare(envelopes: readonly Envelope<M>[], refrain: Refrain<M> | undefined): Comparison<M> {
+  #compare(envelopes: readonly Envelope<M>[], sent: SentTable<M> | undefined): Comparison<M> {
     const rows = this.#rows;
     const seq = this.#seq;
     const differing: Envelope<M>[] = [];
     const rest: Envelope<M>[] = [];
     let count = 0;
-    const countMax = TABLE_ROWS_MAX - (refrain?.rows.size ?? 0);
+    const countMax = TABLE_ROWS_MAX - (sent?.rows.size ?? 0);
     for (const envelope of envelopes) {
-      const said = refrain?.rows.get(envelope.group);
-      if (said !== undefined && this.#isSame(said, envelope)) continue;
+      const idle = sent?.rows.get(envelope.group);
+      if (idle !== undefined && this.#isSame(idle, envelope)) continue;
       const row = rows.get(envelope.group);
-      if (said !== undefined || row?.seq === seq || count >= countMax) {
+      if (idle !== undefined || row?.seq === seq || count >= countMax) {
         rest.push(envelope);
         continue;
       }
@@ -154,7 +154,7 @@ export class TableWriter<M extends Repeated> {
       if (row !== undefined) row.envelope = envelope;
       differing.push(envelope);
     }
-    const gone = refrain === undefined ? [] : this.#compareRefrain(refrain, differing);
+    const gone = sent === undefined ? [] : this.#compareSent(sent, differing);
     if (rows.size > count) {
       for (const [group, row] of rows) {
         if (row.seq === seq) continue;
@@ -165,15 +165,15 @@ export class TableWriter<M extends Repeated> {
     return { differing, gone, rest };
   }
 
-  /** Adds the changes of a refrain since the last table; returns the groups that this one lacks. */
-  #compareRefrain(refrain: Refrain<M>, differing: Envelope<M>[]): GroupId[] {
+  /** Adds the changes of idle groups since the last table; returns the groups that this one lacks. */
+  #compareSent(sent: SentTable<M>, differing: Envelope<M>[]): GroupId[] {
     const gone: GroupId[] = [];
-    for (const group of refrain.takeChanged()) {
-      const said = refrain.rows.get(group);
+    for (const group of sent.takeChanged()) {
+      const idle = sent.rows.get(group);
       const row = this.#rows.get(group);
-      if (said !== undefined) {
+      if (idle !== undefined) {
         this.#rows.delete(group);
-        if (row === undefined || !this.#isSame(row.envelope, said)) differing.push(said);
+        if (row === undefined || !this.#isSame(row.envelope, idle)) differing.push(idle);
       } else if (row === undefined) gone.push(group);
     }
     return gone;

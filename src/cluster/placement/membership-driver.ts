@@ -11,9 +11,9 @@ import {
   everybody,
   type Fact,
   type Input,
+  type MemberState,
   type MembershipRefusal,
-  type Standing,
-  standingOf,
+  memberStateOf,
   type Target,
 } from '#raft';
 import type { Freshness } from '../catalog/freshness.ts';
@@ -153,8 +153,8 @@ export class MembershipDriver {
 
 function viewOf({ raft, self }: Group, nowMs: number): MembershipView {
   const { membership } = raft;
-  const standings = new Map<Group['self'], Standing>();
+  const states = new Map<Group['self'], MemberState>();
   for (const member of everybody(membership))
-    if (member !== self) standings.set(member, standingOf(raft, member, nowMs));
-  return { self, membership, isBusy: changeInTheWay(raft) !== undefined, standings };
+    if (member !== self) states.set(member, memberStateOf(raft, member, nowMs));
+  return { self, membership, isBusy: changeInTheWay(raft) !== undefined, states };
 }

@@ -12,7 +12,7 @@
  *   C13  A new voter was a learner that had caught up; a voter is removed only after its replacements
  *        are voters; a leader that is removed transfers its leadership first. One change at a time.
  */
-import { everybody, isAt, type Membership, type ReplicaId, type Standing, type Target } from '#raft';
+import { everybody, isAt, type MemberState, type Membership, type ReplicaId, type Target } from '#raft';
 
 export interface MembershipView {
   /** The leader. */
@@ -21,7 +21,7 @@ export interface MembershipView {
   /** A change or a transfer is in progress, or the term has no commit yet. */
   readonly isBusy: boolean;
   /** Progress of every other member. */
-  readonly standings: ReadonlyMap<ReplicaId, Standing>;
+  readonly states: ReadonlyMap<ReplicaId, MemberState>;
 }
 
 export type MembershipStep =
@@ -44,10 +44,10 @@ export function planMembership(view: MembershipView, target: Target): Membership
     const staying = membership.learners.filter((learner) => wanted.includes(learner));
     return { kind: 'change', target: { voters, learners: [...staying, ...missing] } };
   }
-  const unready = target.voters.filter((each) => !voters.includes(each) && standingOf(view, each) !== 'ready');
+  const unready = target.voters.filter((each) => !voters.includes(each) && stateOf(view, each) !== 'ready');
   if (unready.length > 0) return waitFor(unready);
   if (target.voters.includes(self)) return change(view, target);
-  const successors = target.voters.filter((each) => voters.includes(each) && standingOf(view, each) === 'ready');
+  const successors = target.voters.filter((each) => voters.includes(each) && stateOf(view, each) === 'ready');
   if (successors.length > 0) return { kind: 'transfer', to: successors };
   const learners = target.learners.filter((learner) => learner !== self);
   return change(view, { voters: [...target.voters, self], learners });
@@ -55,14 +55,14 @@ export function planMembership(view: MembershipView, target: Target): Membership
 
 /** Changes of voters wait until most of the new voters answer: the group would have no quorum otherwise. */
 function change(view: MembershipView, target: Target): MembershipStep {
-  const silent = target.voters.filter((voter) => standingOf(view, voter) === 'silent');
+  const silent = target.voters.filter((voter) => stateOf(view, voter) === 'silent');
   const isAtRisk = 2 * silent.length >= target.voters.length;
   if (isAtRisk || isAt(view.membership, target)) return waitFor(isAtRisk ? silent : target.voters);
   return { kind: 'change', target };
 }
 
-function standingOf({ self, standings }: MembershipView, member: ReplicaId): Standing {
-  return member === self ? 'ready' : (standings.get(member) ?? 'silent');
+function stateOf({ self, states }: MembershipView, member: ReplicaId): MemberState {
+  return member === self ? 'ready' : (states.get(member) ?? 'silent');
 }
 
 function waitFor(members: readonly ReplicaId[]): MembershipStep {

@@ -3,11 +3,11 @@
  * the entry contains the result, the same for every node.
  */
 import type { LevelRange, NodeId, ReplicaId } from '#base';
-import type { Membership, Standing } from '#raft';
+import type { MemberState, Membership } from '#raft';
 import type { Binding, RegisteredNode } from '../outcome.ts';
 
 /** `lost`: silent for so long that nothing waits for it. */
-export type Liveness = Standing | 'lost';
+export type Liveness = MemberState | 'lost';
 
 /** A node in the view of the catalog's leader. */
 export interface NodeView extends Pick<RegisteredNode, 'node' | 'zone' | 'state'> {

@@ -3,7 +3,7 @@
  * next leader continues where the last one stopped.
  */
 import { type NodeId, nodeOf, replicaOf } from '#base';
-import { standingOf } from '#raft';
+import { memberStateOf } from '#raft';
 import type { Group } from '../group/group.ts';
 import type { CatalogMachine } from '../machine.ts';
 import type { Binding, RegisteredNode } from '../outcome.ts';
@@ -134,9 +134,9 @@ export function nodeViews(catalog: CatalogMachine, group: Group | undefined, tim
   const nodes = catalog.nodes();
   return nodes.map((each) => {
     const { node, zone, state } = each;
-    const standing = livenessOf(node, group, time);
-    const isLost = standing === 'silent' && time.replaceAfterMs !== undefined && isSucceeded(each, nodes);
-    const liveness = isLost ? 'lost' : standing;
+    const state = livenessOf(node, group, time);
+    const isLost = state === 'silent' && time.replaceAfterMs !== undefined && isSucceeded(each, nodes);
+    const liveness = isLost ? 'lost' : state;
     const isExpected = liveness !== 'lost' && time.nowMs < heardOf(node, group, time.nowMs) + EXPECTED_MS;
     return { node, zone, state, liveness, isVoter: voters.has(node), isExpected };
   });
@@ -156,9 +156,9 @@ function livenessOf(
   // It will be silent soon.
   if (isLeaving?.(node) === true) return 'silent';
   if (group === undefined || group.raft.role.kind !== 'leader') return 'silent';
-  const standing = standingOf(group.raft, replicaOf(node), nowMs);
+  const state = memberStateOf(group.raft, replicaOf(node), nowMs);
   const isLost = replaceAfterMs !== undefined && nowMs >= heardOf(node, group, nowMs) + replaceAfterMs;
-  return standing === 'silent' && isLost ? 'lost' : standing;
+  return state === 'silent' && isLost ? 'lost' : state;
 }
 
 /**

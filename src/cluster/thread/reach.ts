@@ -100,7 +100,7 @@ export async function openReach(ports: ReachPorts, identity: NodeIdentity, order
   });
   return {
     mail: {
-      send: (to, messages, refrains) => mail.send(to, messages, refrains),
+      send: (to, messages, tables) => mail.send(to, messages, tables),
       forward: (to, items) => mail.forward(to, items),
       sendLetter: (to, letter) => mail.sendLetter(to, letter),
       setPeers: (named) => {

@@ -10,7 +10,7 @@ import type { Envelope } from '../../../src/cluster/peer/envelope.ts';
 import { sealFrame } from '../../../src/cluster/peer/frame.ts';
 import { LANES, laneOf } from '../../../src/cluster/peer/links.ts';
 import type { PeerCodec } from '../../../src/cluster/peer/peer-codec.ts';
-import { type Beat, Refrain } from '../../../src/cluster/peer/refrain.ts';
+import { type Beat, SentTable } from '../../../src/cluster/peer/sent-table.ts';
 import { envelopes, letters } from '../../support/cluster/peer-messages.ts';
 import { codecOf, messagesIn, NORTH, reply, SOUTH, say } from '../../support/cluster/peer-pair.ts';
 import { runs } from '../../support/runs.ts';
@@ -274,8 +274,8 @@ it('delta-encoded heartbeats arrive unchanged or not at all, and become short ag
   );
 });
 
-const refrainAction = fc.record({
-  kind: fc.constantFrom('say', 'unsay', 'time', 'time', 'between', 'another'),
+const tableAction = fc.record({
+  kind: fc.constantFrom('set', 'delete', 'time', 'time', 'between', 'another'),
   group: fc.nat(GROUPS),
   commit: fc.nat(2),
   posted: fc.uniqueArray(fc.nat(GROUPS), { maxLength: 4 }),
@@ -285,9 +285,9 @@ const refrainAction = fc.record({
 
 it('each table of a time contains the delta-encoded messages and the others, and reports differences to the previous table', () => {
   fc.assert(
-    fc.property(fc.array(refrainAction, { maxLength: 60 }), (actions) => {
+    fc.property(fc.array(tableAction, { maxLength: 60 }), (actions) => {
       const [north, south] = [codecOf(NORTH), codecOf(SOUTH)];
-      let refrain = new Refrain<Beat>();
+      let table = new SentTable<Beat>();
       const beatOf = (group: number, commit: number): Envelope<Beat> => {
         const message = { kind: 'beat' as const, term: toTerm(1), commit: toLogIndex(commit), round: 0 };
         return { ...say(group, message), message };
@@ -295,13 +295,13 @@ it('each table of a time contains the delta-encoded messages and the others, and
       const compared: (readonly [readonly Envelope[], readonly Envelope[]])[] = [];
       let known = new Map<number, Envelope>();
       for (const { kind, group, commit, posted, isLost, isHeld } of actions) {
-        if (kind === 'say') refrain.say(beatOf(group, commit));
-        else if (kind === 'unsay') refrain.unsay(toGroupId(group));
-        else if (kind === 'another') refrain = new Refrain();
+        if (kind === 'set') table.set(beatOf(group, commit));
+        else if (kind === 'delete') table.delete(toGroupId(group));
+        else if (kind === 'another') table = new SentTable();
         if (kind !== 'time' && kind !== 'between') continue;
-        const beside = posted.filter((each) => !refrain.rows.has(toGroupId(each))).map((each) => beatOf(each, commit));
-        const said = kind === 'time' ? [...refrain.rows.values(), ...beside] : beside;
-        const frames = north.encode(SOUTH, beside, kind === 'time' ? { beats: refrain } : {});
+        const beside = posted.filter((each) => !table.rows.has(toGroupId(each))).map((each) => beatOf(each, commit));
+        const said = kind === 'time' ? [...table.rows.values(), ...beside] : beside;
+        const frames = north.encode(SOUTH, beside, kind === 'time' ? { beats: table } : {});
         for (const { frame } of isLost ? [] : frames) {
           const result = south.decode(frame);
           if (result.kind === 'failure') throw new Error(result.reason.words);

@@ -31,7 +31,7 @@ beforeAll(() => database.fill(TRANSACTIONS, (n) => transaction(n - 1), 11));
 interface Walk {
   readonly selector: Selector;
   readonly direction: Direction;
-  readonly testsInVain: number;
+  readonly missesMin: number;
   readonly headsMin?: number;
 }
 
@@ -57,19 +57,19 @@ async function shown(options: Omit<Walk, 'direction'>, at: number): Promise<read
 
 it('a walk over the history that skips gives every selected event (Q1)', async () => {
   const directions = fc.constantFrom<Direction>('forward', 'reverse');
-  const patience = fc.record({
-    testsInVain: fc.constantFrom(0, 1, 10, 100),
+  const options = fc.record({
+    missesMin: fc.constantFrom(0, 1, 10, 100),
     headsMin: fc.constantFrom(0, 2, 4_096),
   });
   const revisions = fc.oneof(fc.constant(TRANSACTIONS), fc.integer({ min: 1, max: TRANSACTIONS }));
   await fc.assert(
-    fc.asyncProperty(arbSelector, directions, patience, revisions, async (selector, direction, impatience, at) => {
-      const found = await walk({ selector, direction, ...impatience }, at);
+    fc.asyncProperty(arbSelector, directions, options, revisions, async (selector, direction, given, at) => {
+      const found = await walk({ selector, direction, ...given }, at);
       const wanted = naiveAnswer(database.events, at, { selector, revisions: {}, direction });
       const places = wanted.map(({ position }) => position);
       expect(found.map(({ position }) => position)).toEqual(places);
       const upwards = places.toSorted(comparePositions);
-      expect(await shown({ selector, ...impatience }, at)).toEqual(upwards);
+      expect(await shown({ selector, ...given }, at)).toEqual(upwards);
     }),
     { numRuns: runs(150) },
   );
@@ -83,10 +83,10 @@ it.each([
 ])('a walk over the history that leaps reads less than half of it for %s (Q4)', async (_name, selector) => {
   for (const direction of ['forward', 'reverse'] as const) {
     counted.reset();
-    await walk({ selector, direction, testsInVain: Infinity }, TRANSACTIONS);
+    await walk({ selector, direction, missesMin: Infinity }, TRANSACTIONS);
     const all = counted.bytes;
     counted.reset();
-    await walk({ selector, direction, testsInVain: 20 }, TRANSACTIONS);
+    await walk({ selector, direction, missesMin: 20 }, TRANSACTIONS);
     expect(counted.bytes).toBeLessThan(all / 2);
   }
 });

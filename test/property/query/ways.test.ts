@@ -177,7 +177,7 @@ describe('a listing that alternates between heads and the history', () => {
       for (const limit of [undefined, 1, 400]) {
         const listing = { at, limit };
         const names: ListedName[] = [];
-        const wanted = { kind: HEAD_KIND.SUBJECT, listing, headsInVain: 1, namesMax: 100 };
+        const wanted = { kind: HEAD_KIND.SUBJECT, listing, headsSkippedMax: 1, namesMax: 100 };
         for await (const some of listNames(database.source, wanted)) names.push(...some);
         expect([listing, names]).toEqual([listing, naiveNames(database.events, HEAD_KIND.SUBJECT, listing)]);
       }

@@ -3,7 +3,7 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { type LogIndex, toLogIndex } from '#base';
-import { isVoter, members, quorumIndex, type ReplicaId, tally, toReplicaId, type VoterSet } from '#raft';
+import { isVoter, members, quorumIndex, type ReplicaId, toReplicaId, type VoterSet, voteResult } from '#raft';
 
 const IDS = [1, 2, 3, 4, 5, 6, 7].map(toReplicaId);
 const half = (minLength: number) => fc.subarray(IDS, { minLength, maxLength: 5 });
@@ -34,7 +34,7 @@ it('quorumIndex (R4) is the highest index that some quorum has reached', () => {
   );
 });
 
-it('tally is won when the granted are a quorum, lost when no answer could make them one', () => {
+it('an election is won when the granted are a quorum, lost when no answer could make them one', () => {
   const answers = fc.array(fc.constantFrom(true, false, undefined), { minLength: 7, maxLength: 7 });
   fc.assert(
     fc.property(voters, answers, (set, given) => {
@@ -42,7 +42,7 @@ it('tally is won when the granted are a quorum, lost when no answer could make t
       const granted = new Set(members(set).filter((replica) => voteOf(replica) === true));
       const possible = new Set(members(set).filter((replica) => voteOf(replica) !== false));
       const pending = isQuorum(set, possible) ? 'pending' : 'lost';
-      expect(tally(set, voteOf)).toBe(isQuorum(set, granted) ? 'won' : pending);
+      expect(voteResult(set, voteOf)).toBe(isQuorum(set, granted) ? 'won' : pending);
     }),
   );
 });

@@ -199,11 +199,11 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     and: [
       {
         file: 'src/cluster/peer/repeat-table.ts',
-        find: '    const isDifference = this.#seq > 0 && this.#confirmed === this.#seq && refrain === this.#refrain;',
-        replace: '    const isDifference = this.#seq > 0 && refrain === this.#refrain;',
+        find: '    const isDifference = this.#seq > 0 && this.#confirmed === this.#seq && sent === this.#sent;',
+        replace: '    const isDifference = this.#seq > 0 && sent === this.#sent;',
       },
     ],
-    breaks: 'beats are put together from tables that were lost',
+    breaks: 'heartbeats are decoded from tables that were lost',
     run: { nodes: 3, first: [10] },
   },
   {
@@ -404,16 +404,16 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
   {
     name: 'rests-before-all-answer',
     file: 'src/cluster/group/group-rest.ts',
-    find: 'if (this.#answering?.has(to) !== true || placeOf(nodeOf(to)).saysBeats.isFull) return;',
-    replace: 'if (placeOf(nodeOf(to)).saysBeats.isFull) return;',
+    find: 'if (this.#answering?.has(to) !== true || placeOf(nodeOf(to)).sentBeats.isFull) return;',
+    replace: 'if (placeOf(nodeOf(to)).sentBeats.isFull) return;',
     breaks: 'a leader rests while nobody would notice that a member is silent',
     run: { nodes: 3, first: [15] },
   },
   {
     name: 'lead-that-nobody-hears',
     file: 'src/cluster/group/group-rest.ts',
-    find: "      if (said.message.kind === 'beat')\n        this.#refrain(",
-    replace: "      if (said.message.kind === 'beat' && this.#saidMs === -1)\n        this.#refrain(",
+    find: "      if (beat.message.kind === 'beat')\n        this.#addTo(",
+    replace: "      if (beat.message.kind === 'beat' && this.#sentMs === -1)\n        this.#addTo(",
     breaks: 'a leader at rest counts on its node, which says its beats to nobody',
     run: { nodes: 3, first: [2] },
   },

@@ -228,11 +228,11 @@ interface AnyEntry extends Place {
 
 function watchedPeers(mail: Peers, said: (message: SaidMessage) => void): Peers {
   return {
-    send: (to, messages, refrains = {}) => {
-      const { beats, answers } = refrains;
+    send: (to, messages, tables = {}) => {
+      const { beats, answers } = tables;
       const again = [...(beats?.rows.values() ?? []), ...(answers?.rows.values() ?? [])];
       for (const envelope of [...messages, ...again]) said(saidOf(envelope));
-      mail.send(to, messages, refrains);
+      mail.send(to, messages, tables);
     },
     forward: (to, items) => mail.forward(to, items),
     setPeers: (peers) => mail.setPeers(peers),

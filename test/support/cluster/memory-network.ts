@@ -6,7 +6,7 @@ import type { Envelope, ForwardItem, OutgoingFrame, Peers, SnapshotLetter } from
 import { laneOf } from '../../../src/cluster/peer/links.ts';
 import { PeerCodec, type ReceivedTables } from '../../../src/cluster/peer/peer-codec.ts';
 import { type NodePlace, toStoreId } from '../../../src/cluster/peer/place.ts';
-import type { Refrains } from '../../../src/cluster/peer/refrain.ts';
+import type { SentTables } from '../../../src/cluster/peer/sent-table.ts';
 import type { Draw } from '../log-model.ts';
 
 export interface NetworkPorts {
@@ -48,7 +48,7 @@ export class MemoryNetwork {
   /** Selects snapshot letters that are lost. */
   loses: (letter: SnapshotLetter) => boolean = () => false;
   /** Numbers of sends and of messages, and of messages that were delta-encoded. */
-  readonly counts = { sends: 0, messages: 0, refrained: 0, frameBytes: 0, letters: 0, letterBytes: 0 };
+  readonly counts = { sends: 0, messages: 0, repeated: 0, frameBytes: 0, letters: 0, letterBytes: 0 };
   readonly #ports: NetworkPorts;
   readonly #stations = new Map<NodeId, Station>();
   readonly #cut = new Set<string>();
@@ -91,8 +91,8 @@ export class MemoryNetwork {
   /** The sending port of a node, which works while `isAlive` says that its process runs. */
   portOf(node: NodeId, isAlive: () => boolean): Peers {
     return {
-      send: (to, messages, refrains = {}) => {
-        if (isAlive()) this.#send(node, to, messages, refrains);
+      send: (to, messages, tables = {}) => {
+        if (isAlive()) this.#send(node, to, messages, tables);
       },
       forward: (to, items) => {
         if (!this.#stations.has(to) || this.isClosed(node, to)) return false;
@@ -120,11 +120,11 @@ export class MemoryNetwork {
     this.#cut.clear();
   }
 
-  #send(from: NodeId, to: NodeId, messages: readonly Envelope[], refrains: Refrains): void {
-    const said = rowsOf(refrains);
+  #send(from: NodeId, to: NodeId, messages: readonly Envelope[], tables: SentTables): void {
+    const said = rowsOf(tables);
     this.counts.sends += 1;
     this.counts.messages += messages.length + said.length;
-    this.counts.refrained += said.length;
+    this.counts.repeated += said.length;
     const isClosed = this.isClosed(from, to);
     const isSent = (envelope: Envelope): boolean =>
       !this.isHeld(from, to, envelope) && !(isClosed && laneOf(envelope) === 'appends');
@@ -135,7 +135,7 @@ export class MemoryNetwork {
     this.#each(
       from,
       to,
-      (codec, place) => codec.encode(place, sent, isWhole ? refrains : {}),
+      (codec, place) => codec.encode(place, sent, isWhole ? tables : {}),
       (frame) => this.#carry(from, to, frame),
     );
   }
@@ -203,6 +203,6 @@ export class MemoryNetwork {
   }
 }
 
-function rowsOf({ beats, answers }: Refrains): readonly Envelope[] {
+function rowsOf({ beats, answers }: SentTables): readonly Envelope[] {
   return [...(beats?.rows.values() ?? []), ...(answers?.rows.values() ?? [])];
 }

@@ -8,7 +8,7 @@ import type { Envelope } from '../../../src/cluster/peer/envelope.ts';
 import { FRAME_BYTES_MAX, sealFrame } from '../../../src/cluster/peer/frame.ts';
 import type { PeerCodec } from '../../../src/cluster/peer/peer-codec.ts';
 import type { NodePlace } from '../../../src/cluster/peer/place.ts';
-import { TABLE_ROWS_MAX } from '../../../src/cluster/peer/refrain.ts';
+import { TABLE_ROWS_MAX } from '../../../src/cluster/peer/sent-table.ts';
 import { CLUSTER, codecOf, messagesIn, NORTH, reply, SOUTH, say } from '../../support/cluster/peer-pair.ts';
 import { examplesOf } from '../../support/format-pages.ts';
 

@@ -6,7 +6,7 @@ import { createMetrics } from '#observability';
 import { membershipOf } from '#raft';
 import { countMembers, lagOf } from '../../../../src/cluster/core/health.ts';
 import { CoreCounter } from '../../../../src/cluster/core/observer.ts';
-import { observeCore } from '../../../../src/cluster/front/core-metrics.ts';
+import { observeCore } from '../../../../src/cluster/front/node-metrics.ts';
 import type { Group } from '../../../../src/cluster/group/group.ts';
 import { PeerMeasureGatherer } from '../../../../src/cluster/peer/peer-measures.ts';
 import type { Telemetry } from '../../../../src/cluster/thread/core-thread-messages.ts';

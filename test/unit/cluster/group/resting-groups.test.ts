@@ -41,7 +41,7 @@ it('an idle cluster (C31) delta-encodes its heartbeats, in as few bytes as for o
   const passed = counts.messages - before.messages;
   // Two heartbeats per second to two nodes, for each group and the catalog, and as many answers.
   expect(passed).toBeGreaterThan((MANY + 1) * 2 * 2 * 2 * 58);
-  expect(counts.refrained - before.refrained).toBe(passed);
+  expect(counts.repeated - before.repeated).toBe(passed);
   expect(steps.count).toBe(stepCount);
   const FRAME_BYTES_MAX = 150;
   expect((counts.frameBytes - before.frameBytes) / (counts.sends - before.sends)).toBeLessThan(FRAME_BYTES_MAX);

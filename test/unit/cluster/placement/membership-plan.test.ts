@@ -2,11 +2,11 @@
 // membership, leader, target and state of four replicas; walks to the end.
 import { describe, expect, it } from 'vitest';
 import type { ReplicaId } from '#base';
-import { isAt, isVoter, type Membership, membershipOf, type Standing, type Target, toReplicaId } from '#raft';
+import { isAt, isVoter, type MemberState, type Membership, membershipOf, type Target, toReplicaId } from '#raft';
 import { type MembershipView, planMembership } from '../../../../src/cluster/placement/membership-plan.ts';
 
 const IDS = [1, 2, 3, 4].map(toReplicaId);
-const STANDINGS: readonly Standing[] = ['silent', 'behind', 'ready'];
+const STATES: readonly MemberState[] = ['silent', 'behind', 'ready'];
 
 /** All assignments of the parts to the ids. */
 function shares<Part>(parts: readonly Part[], ids = IDS): readonly ReadonlyMap<ReplicaId, Part>[] {
@@ -22,25 +22,25 @@ const TARGETS: readonly Target[] = shares(['voter', 'learner', 'none'] as const)
   }))
   .filter(({ voters }) => voters.length > 0);
 
-const EVERYBODY: ReadonlyMap<ReplicaId, Standing> = new Map(IDS.map((id) => [id, 'ready']));
+const EVERYBODY: ReadonlyMap<ReplicaId, MemberState> = new Map(IDS.map((id) => [id, 'ready']));
 
-function viewOf(target: Target, self: ReplicaId, standings: MembershipView['standings'] = EVERYBODY): MembershipView {
-  return { self, membership: membershipOf(target.voters, target.learners), isBusy: false, standings };
+function viewOf(target: Target, self: ReplicaId, states: MembershipView['states'] = EVERYBODY): MembershipView {
+  return { self, membership: membershipOf(target.voters, target.learners), isBusy: false, states };
 }
 
 function targetOf({ voters, learners }: Membership): Target {
   return { voters: voters.incoming, learners };
 }
 
-function fault({ self, membership, standings }: MembershipView, target: Target): string | undefined {
-  const next = planMembership({ self, membership, isBusy: false, standings }, target);
+function fault({ self, membership, states }: MembershipView, target: Target): string | undefined {
+  const next = planMembership({ self, membership, isBusy: false, states }, target);
   const now = targetOf(membership);
-  const standing = (id: ReplicaId): Standing => (id === self ? 'ready' : (standings.get(id) ?? 'silent'));
+  const state = (id: ReplicaId): MemberState => (id === self ? 'ready' : (states.get(id) ?? 'silent'));
   if (next.kind === 'done') return isAt(membership, target) ? undefined : 'it is not there';
   if (next.kind === 'wait') return next.for.length > 0 ? undefined : 'it waits for nobody';
   if (next.kind === 'transfer') {
     const isRight = next.to.every(
-      (id) => target.voters.includes(id) && now.voters.includes(id) && standing(id) === 'ready',
+      (id) => target.voters.includes(id) && now.voters.includes(id) && state(id) === 'ready',
     );
     return isRight && !target.voters.includes(self) ? undefined : 'it hands over to the wrong ones';
   }
@@ -48,10 +48,9 @@ function fault({ self, membership, standings }: MembershipView, target: Target):
   if (isAt(membership, next.target)) return 'it changes nothing';
   if (!voters.includes(self)) return 'the leader is no voter of it';
   const entrants = voters.filter((id) => !now.voters.includes(id));
-  if (entrants.some((id) => !now.learners.includes(id) || standing(id) !== 'ready'))
-    return 'a voter was no ready learner';
+  if (entrants.some((id) => !now.learners.includes(id) || state(id) !== 'ready')) return 'a voter was no ready learner';
   const isSameVoters = entrants.length === 0 && voters.length === now.voters.length;
-  if (!isSameVoters && 2 * voters.filter((id) => standing(id) === 'silent').length >= voters.length) return 'no quorum';
+  if (!isSameVoters && 2 * voters.filter((id) => state(id) === 'silent').length >= voters.length) return 'no quorum';
   if (!isSameVoters && target.voters.some((id) => !voters.includes(id))) return 'somebody left before all had come';
   return undefined;
 }
@@ -61,7 +60,7 @@ function walk(from: Target, first: ReplicaId, target: Target): number | string {
   let self = first;
   let membership = membershipOf(from.voters, from.learners);
   for (let length = 0; length < 10; length += 1) {
-    const next = planMembership({ self, membership, isBusy: false, standings: EVERYBODY }, target);
+    const next = planMembership({ self, membership, isBusy: false, states: EVERYBODY }, target);
     if (next.kind === 'done') return length;
     if (next.kind === 'transfer') self = next.to[length % next.to.length] ?? self;
     if (next.kind === 'change') membership = membershipOf(next.target.voters, next.target.learners);
@@ -77,9 +76,9 @@ describe('the plan for a membership (C13)', () => {
     for (const from of TARGETS) {
       for (const self of from.voters) {
         const others = [...from.voters, ...from.learners].filter((id) => id !== self);
-        for (const standings of shares(STANDINGS, others)) {
+        for (const states of shares(STATES, others)) {
           for (const target of TARGETS) {
-            faults.add(fault(viewOf(from, self, standings), target));
+            faults.add(fault(viewOf(from, self, states), target));
             count += 1;
           }
         }
@@ -100,7 +99,7 @@ describe('the plan for a membership (C13)', () => {
 
   // Replicas 1, 2 and 3 are voters, and 1 is the leader. Wanted replicas that are not voters are learners. Others do
   // not answer.
-  it.each<readonly [string, readonly number[], Readonly<Record<number, Standing>>, object]>([
+  it.each<readonly [string, readonly number[], Readonly<Record<number, MemberState>>, object]>([
     ['waits for a learner', [1, 2, 4], { 2: 'ready', 4: 'behind' }, { kind: 'wait', for: [4] }],
     ['names the replica that it waits for', [1, 2, 4], {}, { kind: 'wait', for: [4] }],
     ['keeps its quorum', [1, 2], { 3: 'ready' }, { kind: 'wait', for: [2] }],
@@ -110,8 +109,8 @@ describe('the plan for a membership (C13)', () => {
     const target = { voters: wanted.map(toReplicaId), learners: [] };
     const voters = IDS.slice(0, 3);
     const from = { voters, learners: target.voters.filter((id) => !voters.includes(id)) };
-    const standings = new Map(Object.entries(known).map(([id, standing]) => [toReplicaId(Number(id)), standing]));
-    expect(planMembership(viewOf(from, toReplicaId(1), standings), target)).toEqual(next);
+    const states = new Map(Object.entries(known).map(([id, state]) => [toReplicaId(Number(id)), state]));
+    expect(planMembership(viewOf(from, toReplicaId(1), states), target)).toEqual(next);
   });
 
   it('waits while a change is in progress', () => {

@@ -1,4 +1,4 @@
-/** Tests on an event's own bytes: whether a selector matches, and its effective time. */
+/** Predicates on the bytes of an event: whether a selector matches it; and its effective time. */
 import { type Instant, instantFromMs } from '#base';
 import type { StoredEvent } from '#database';
 import { eventFacts, type Selector, storedMatcherOf } from '#model';

@@ -13,7 +13,7 @@ export type Repeated = Beat | BeatAck;
 /** Maximum rows of one table. Heartbeats of more groups are sent one by one, which is correct, only larger. */
 export const TABLE_ROWS_MAX: number = 2 ** 14;
 
-export class Refrain<M extends Repeated = Repeated> {
+export class SentTable<M extends Repeated = Repeated> {
   readonly #rows = new Map<GroupId, Envelope<M>>();
   #changed = new Set<GroupId>();
 
@@ -27,14 +27,14 @@ export class Refrain<M extends Repeated = Repeated> {
     return this.#rows.size >= TABLE_ROWS_MAX;
   }
 
-  /** Adds or replaces the row of a group, from the next regular time on. */
-  say(envelope: Envelope<M>): void {
+  /** Adds or replaces the row of a group, from the next interval on. */
+  set(envelope: Envelope<M>): void {
     this.#rows.set(envelope.group, envelope);
     this.#changed.add(envelope.group);
   }
 
   /** Removes the row of a group. */
-  unsay(group: GroupId): void {
+  delete(group: GroupId): void {
     if (this.#rows.delete(group)) this.#changed.add(group);
   }
 
@@ -46,8 +46,8 @@ export class Refrain<M extends Repeated = Repeated> {
   }
 }
 
-/** Rows to repeat in this turn, because they are due. */
-export interface Refrains {
-  readonly beats?: Refrain<Beat>;
-  readonly answers?: Refrain<BeatAck>;
+/** Tables to send in this turn, because they are due. */
+export interface SentTables {
+  readonly beats?: SentTable<Beat>;
+  readonly answers?: SentTable<BeatAck>;
 }
