@@ -21,7 +21,7 @@
  *   C5  `latest` is answered at an index that was confirmed after the read arrived, once that index is in the store,
  *       and only during the same leadership; or by the front, on a node that is alone (C32).
  *   C6  The front processes a report in order: catalog, revisions, answers. A client that knows a database can see it.
- *       A read after an answer is never behind it: it waits for a revision that was answered and has no rows yet.
+ *       A read after an answer is never older: it waits for a revision that was answered and has no rows yet.
  *   C7  The log may forget only what is durable in the store; state in the store after its last checkpoint is
  *       verified before it is used, and rebuilt where it is incomplete.
  *   C8  A deleted database stays marked as trash until none of its rows can come back.

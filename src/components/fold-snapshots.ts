@@ -4,11 +4,13 @@
  * ```
  * name       fold_readAt_revision_index_seconds_nanos_chain     content: the state
  * ```
+ * `fold` is `foldKey` (view-read.ts): a hash of database, view, fold epoch, code, selector and order.
+ *
  * A fold snapshot is the state after all selected events up to revision `readAt` whose position, in the order of the
  * fold, is at or before `last`. This determines where it can be used, whatever cut it was created with:
  *
  *   by revision         for every revision from that of `last` on; nothing can come before an event any more
- *   by effective time   for every revision from `readAt` on and every cut at or behind `last`, unless an event came later
+ *   by effective time   for every revision from `readAt` on and every cut at or after `last`, unless an event came later
  *                       whose time is before that of `last`
  *
  * `chain` is the chain hash of the database there. If a node lost revisions without a quorum and its history became

@@ -192,7 +192,7 @@ export class Presentation implements Turn {
 
   #continueWith(token: string): undefined {
     if (this.#body.madeCount > 0 && this.#body.isCaughtUp) {
-      this.#fail('It says where to continue behind its first write');
+      this.#fail('It names where to continue after its first write');
     }
     if (token.length > TOKEN_CHARACTERS_MAX) {
       this.#fail(`It continues with ${token.length} characters; the limit is ${TOKEN_CHARACTERS_MAX}`);

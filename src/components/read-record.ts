@@ -4,9 +4,9 @@
  * Events are never changed, so a read at a revision can only change by later events:
  *
  * ```
- * read                                        changes when, behind the revision, there is    guard
+ * read                                        changes when, after the revision, there is     guard
  * events, fewer than the limit                any event of the selector                      MaxRevision(at, selector)
- * events, as many as the limit                nothing: later ones stand behind the last      none
+ * events, as many as the limit                nothing: later ones come after the last        none
  * a State View                                any event of its selector, parameters bound    MaxRevision(at, selector)
  * the database                                any transaction                                MaxRevision(at)
  * ```

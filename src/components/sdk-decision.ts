@@ -122,7 +122,7 @@ function conditionFrom(value: Value): Condition | string {
 
 function unmetBy({ min, max }: Condition, latest: number): string | undefined {
   if (latest < min) return `needs an event from ${min} on; the latest of its selector is ${latest}`;
-  return latest > max ? `needs no event behind ${max}; the latest of its selector is ${latest}` : undefined;
+  return latest > max ? `needs no event after ${max}; the latest of its selector is ${latest}` : undefined;
 }
 
 async function latestOf({ database: { source } }: DecisionAsk, at: number, selector: Selector): Promise<number> {

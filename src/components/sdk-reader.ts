@@ -9,7 +9,7 @@
  * name, effective-timestamp                guarded by    nothing
  * revision, revision-timestamp                           the whole database
  * view-state                                             the selector of the view
- * query-events                                           its selector, unless later events stand behind the last one
+ * query-events                                           its selector, unless later events come after the last one
  * ```
  */
 import { setImmediate } from 'node:timers/promises';
@@ -199,7 +199,7 @@ function instantFrom(value: Value): Instant {
   if (whole !== undefined && whole <= INSTANT_SECONDS_MAX && typeof nanos === 'number' && isInstant(whole, nanos)) {
     return { seconds: whole, nanos };
   }
-  throw new Ended('The component gives a time that is none, or behind the year 9999');
+  throw new Ended('The component passes a time that is invalid, or after the year 9999');
 }
 
 function countFrom(value: Value): number {

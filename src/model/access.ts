@@ -52,7 +52,7 @@ export function isPattern(text: string): boolean {
 }
 
 /** Rule for the text of a grant, for messages. */
-export const GRANT_RULE: string = `must be one of ${ROLES.join(', ')}, and for some databases alone a pattern behind it, such as reader:shop-*; behind that of an admin, how many such databases there may be for it to create another one, such as admin:shop-*:10`;
+export const GRANT_RULE: string = `must be one of ${ROLES.join(', ')}, for some databases only with a pattern, such as reader:shop-*; an admin with a pattern may have a maximum of such databases, up to which it may create more, such as admin:shop-*:10`;
 
 /** Returns true when the parts of a grant are valid together. */
 export function isGrant({ role, databases, databasesMax }: Grant): boolean {

@@ -50,7 +50,7 @@ export function readLoggedTransaction(bytes: Uint8Array, from: number, to: numbe
 }
 
 /**
- * Reads a stored record up to its events, which may begin behind `to`. Undefined when `to` is before them, or when it
+ * Reads a stored record up to its events, which may begin after `to`. Undefined when `to` is before them, or when it
  * is no stored record.
  */
 export function readLoggedHead(bytes: Uint8Array, from: number, to: number): LoggedHead | undefined {

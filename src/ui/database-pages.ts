@@ -175,5 +175,5 @@ export function counted(count: number, noun: string): string {
 
 /** Says whether a list has another page. */
 export function moreBehind(next: string | undefined): string {
-  return next === undefined ? 'there are no more' : 'there are more behind them';
+  return next === undefined ? 'there are no more' : 'there are more after these';
 }

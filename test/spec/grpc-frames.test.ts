@@ -116,7 +116,7 @@ const FRAMES: readonly Row[] = [
     'a message that is too long when it is unpacked',
     tooLarge({ headers: GZIP, pieces: [framed(gzipSync(Buffer.alloc(BYTES_MAX + 1)), 1)] }),
     'RESOURCE_EXHAUSTED',
-    `The message has more than ${BYTES_MAX} bytes, the most it may have, behind its gzip`,
+    `The message has more than ${BYTES_MAX} bytes, the limit, after its gzip is decompressed`,
   ],
   [
     'headers that are longer than any',
@@ -146,7 +146,7 @@ const FRAMES: readonly Row[] = [
     'a second message',
     { pieces: [framed(Uint8Array.of(0x08, 1)), EMPTY] },
     'UNIMPLEMENTED',
-    'The method takes one message, and a second one begins behind the first of 2 bytes; send one, and end the request',
+    'The method takes one message, and a second one begins after the first of 2 bytes; send one, and end the request',
   ],
   [
     'half of a message',

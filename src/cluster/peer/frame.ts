@@ -4,7 +4,7 @@
  *
  * ```
  *   0  4  "CPFR"
- *   4  4  CRC-32 of everything behind it
+ *   4  4  CRC-32 of everything after it
  *   8  1  format: 1
  *   9  1  kind of the content: 1 messages, 2 forwarded requests and answers to them, 3 a letter of a snapshot's
  *         transfer

@@ -127,7 +127,7 @@ function answered({ headers = {}, trailers = {} }: Reply): Attempt {
 const BROKEN: CallStatus = statusOfError(
   new DatabaseError(
     'unavailable',
-    'The node to which this call was relayed cannot be reached any more; continue behind the last message',
+    'The node to which this call was relayed cannot be reached any more; continue after the last message',
     { details: { reason: 'RelayBroken' } },
   ),
 );

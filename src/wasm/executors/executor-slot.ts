@@ -105,7 +105,7 @@ export class ExecutorSlot {
   readonly #listeners: SlotListeners;
   #waiting: Pending[] = [];
   /** Jobs with `givesWay`. */
-  #behind: Pending[] = [];
+  #yielding: Pending[] = [];
   #sent: Pending[] = [];
   #process: ExecutorProcess | undefined;
   #isReady = false;
@@ -134,7 +134,7 @@ export class ExecutorSlot {
 
   /** Number of jobs that wait or run. */
   get length(): number {
-    return this.#waiting.length + this.#behind.length + this.#sent.length;
+    return this.#waiting.length + this.#yielding.length + this.#sent.length;
   }
 
   get residentBytes(): number {
@@ -143,7 +143,7 @@ export class ExecutorSlot {
 
   do(job: Job): Promise<JobOutcome> {
     if (this.#isClosing) return Promise.resolve(faulted('ExecutorLost', 'The executors are being closed'));
-    const queue = job.givesWay === true ? this.#behind : this.#waiting;
+    const queue = job.givesWay === true ? this.#yielding : this.#waiting;
     if (queue.length >= this.#settings.waitingMax) {
       const message = `${queue.length} calls wait for an executor, the limit; try again`;
       return Promise.resolve(faulted('Busy', message));
@@ -176,7 +176,7 @@ export class ExecutorSlot {
 
   #pump(): void {
     if (this.#process === undefined) {
-      if (this.#waiting.length + this.#behind.length > 0) this.#start();
+      if (this.#waiting.length + this.#yielding.length > 0) this.#start();
       return;
     }
     if (!this.#isReady) return;
@@ -194,7 +194,7 @@ export class ExecutorSlot {
   /** The next job to send. A component may have been quarantined while its job waited: such a job is answered here. */
   #next(): Pending | undefined {
     for (;;) {
-      const next = this.#waiting.shift() ?? (this.#sent.length === 0 ? this.#behind.shift() : undefined);
+      const next = this.#waiting.shift() ?? (this.#sent.length === 0 ? this.#yielding.shift() : undefined);
       const barred = next?.job.barred?.();
       if (next === undefined || barred === undefined) return next;
       next.resolve(barred);
@@ -294,9 +294,9 @@ export class ExecutorSlot {
   /** A job that was sent ahead is checked again when it begins. */
   #abort(pending: Pending): void {
     if (this.#sent[0] === pending) this.#kill(verdictOf(pending.job));
-    if (!this.#waiting.includes(pending) && !this.#behind.includes(pending)) return;
+    if (!this.#waiting.includes(pending) && !this.#yielding.includes(pending)) return;
     this.#waiting = this.#waiting.filter((other) => other !== pending);
-    this.#behind = this.#behind.filter((other) => other !== pending);
+    this.#yielding = this.#yielding.filter((other) => other !== pending);
     pending.resolve({ kind: 'fault', spent: NOTHING_SPENT, fault: CANCELLED });
   }
 
@@ -381,9 +381,9 @@ export class ExecutorSlot {
   }
 
   #failAll(outcome: JobOutcome): void {
-    const given = [...this.#waiting, ...this.#behind, ...(this.#isClosing ? this.#sent : [])];
+    const given = [...this.#waiting, ...this.#yielding, ...(this.#isClosing ? this.#sent : [])];
     this.#waiting = [];
-    this.#behind = [];
+    this.#yielding = [];
     if (this.#isClosing) this.#sent = [];
     for (const { resolve } of given) resolve(outcome);
   }

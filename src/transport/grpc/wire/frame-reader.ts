@@ -115,7 +115,7 @@ export class FrameReader {
   #begin(flag: number): FrameFault | undefined {
     const { isStream, encoding } = this.#options;
     if (this.#count > 0 && !isStream) {
-      const found = `a second one begins behind the first of ${this.#length} bytes`;
+      const found = `a second one begins after the first of ${this.#length} bytes`;
       const what = `The method takes one message, and ${found}; send one, and end the request`;
       return { what, as: 'UNIMPLEMENTED' };
     }

@@ -3,7 +3,7 @@
  *
  * ```
  *   none ── reply / finish ──────────────────> answered
- *     └── begin ──> begun ── finish / complete ──> answered, behind what was written
+ *     └── begin ──> begun ── finish / complete ──> answered, after what was written
  * ```
  *
  * Headers, frames and trailers are the same as those of grpc-js (ADR 0181).

@@ -55,7 +55,7 @@ function decompressed(message: Uint8Array, encoding: Packing, bytesMax: number):
 
 function faultOf(error: NodeJS.ErrnoException, encoding: Packing, bytesMax: number): FrameFault {
   if (error.code === 'ERR_BUFFER_TOO_LARGE') {
-    const what = `The message has more than ${bytesMax} bytes, the most it may have, behind its ${encoding}`;
+    const what = `The message has more than ${bytesMax} bytes, the limit, after its ${encoding} is decompressed`;
     return { what, code: 'too_large' };
   }
   const what = `The message is not what grpc-encoding says, ${encoding}: ${error.message}`;

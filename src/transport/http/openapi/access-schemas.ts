@@ -3,7 +3,7 @@ import { answer, count, list, ref, request, type Schema, TIME, text } from './sc
 
 const ROLES = list(
   text(
-    'A role, and for some databases alone a pattern behind it, such as reader:shop-*; behind that of an admin, how many such databases there may be for it to create another one, such as admin:shop-*:10.',
+    'A role, for some databases only with a pattern, such as reader:shop-*; an admin with a pattern may have a maximum of such databases, up to which it may create more, such as admin:shop-*:10.',
   ),
   { minItems: 1, maxItems: 32 },
 );

@@ -1,5 +1,5 @@
 /**
- * Shows events as they come: asks for the latest revision every second, and for the events behind what was shown when
+ * Shows events as they come: asks for the latest revision every second, and for the events after what was shown when
  * there is another. It rests while somebody has paused it or nobody sees the page, and holds a bounded number of rows.
  */
 import { partsOf } from './json-text.js';
