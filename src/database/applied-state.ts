@@ -21,9 +21,9 @@ import { unexpectedRow } from './corruption.ts';
 
 export const HASH_BYTES = 32;
 
-/** Who belongs to the Raft group, as of the last applied entry that said so. What the bytes mean is not known here. */
+/** Membership of the Raft group by its last applied entry, as opaque bytes. */
 export interface GroupMark {
-  /** Where that entry stands; 0 for the membership that the group began with. */
+  /** Log index of that entry; 0 for the first membership of the group. */
   readonly index: LogIndex;
   readonly membership: Uint8Array;
 }
@@ -33,8 +33,8 @@ export interface AppliedState {
   readonly index: LogIndex;
   readonly term: Term;
   /**
-   * The index up to which the state came as a snapshot; 0 when all of it came by the log. What the log held before that
-   * does not count; it may not know yet.
+   * The index up to which the state came as a snapshot; 0 when all of it came by the log. Earlier entries of the log do
+   * not count; the log may still have them.
    */
   readonly logStart: LogIndex;
   readonly group: GroupMark;

@@ -36,7 +36,7 @@ export interface Applied extends AppliedState {
   readonly recordedTimeMs: number;
   /** Events in the revisions 1 to `revision`. */
   readonly totalEvents: number;
-  /** Bytes of the history: the position behind its last record. */
+  /** Bytes of the history: the position after its last record. */
   readonly end: number;
   /** Position of the first record in the last segment of the history. */
   readonly segmentStart: number;

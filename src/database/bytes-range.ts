@@ -1,9 +1,9 @@
-/** Bytes in the middle of others: comparing them where they stand, and taking them out. */
+/** A range inside a byte array: compares it in place, and copies it out. */
 
 /** Up to so many bytes a loop is faster than a view and `set`. */
 const SHORT_BYTES_MAX = 48;
 
-/** Whether `whole` equals `bytes[from, to)`. */
+/** True when `whole` equals `bytes[from, to)`. */
 export function equalsRange(whole: Uint8Array, bytes: Uint8Array, from: number, to: number): boolean {
   if (whole.length !== to - from) return false;
   for (let at = 0; at < whole.length; at++) if (whole[at] !== bytes[from + at]) return false;

@@ -1,6 +1,6 @@
 /**
- * The bindings of a catalog: by name, by group, and how many copies each node holds. Whoever creates one of thousands
- * of databases looks at none of the others: only `list` does.
+ * The bindings of a catalog: by name, by group, and the number of replicas on each node. Creating one of thousands of
+ * databases reads none of the others: only `list` does.
  */
 import { type GroupId, type NodeId, nodeOf, toGroupId } from '#base';
 import { type Binding, BLOCK_GROUPS } from './catalog-rows.ts';

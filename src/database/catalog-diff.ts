@@ -1,5 +1,5 @@
 /**
- * What has changed between two states of the catalog, as the changes that lead from one to the other.
+ * The difference between two states of the catalog, as the changes that lead from one to the other.
  */
 
 import type { ApiKey } from '#model';
@@ -22,8 +22,8 @@ export type CatalogDifference =
   | { readonly kind: 'key-removed'; readonly id: string };
 
 /**
- * The level, nodes, since databases are on them, and keys; then what is gone, since its name may be another database's
- * by now.
+ * The level, nodes (before the databases on them) and keys; then deletions, because the name may belong to another
+ * database by now.
  */
 export function diffCatalogs(before: CatalogLists, after: CatalogLists): readonly CatalogDifference[] {
   const changes: CatalogDifference[] = [];
@@ -54,7 +54,7 @@ function diffKeys(before: readonly ApiKey[], after: readonly ApiKey[]): readonly
   return [...removed, ...changed.map((key) => ({ kind: 'key-kept', key }) as const)];
 }
 
-/** Whether others hold a database than before, or are to: within a placement only whether it is settled. */
+/** True when the replicas differ or will differ: within a placement only by whether it is settled. */
 function isElsewhere(before: Binding, after: Binding): boolean {
   return before.placement !== after.placement || before.isSettled !== after.isSettled;
 }

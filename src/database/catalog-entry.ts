@@ -15,8 +15,8 @@
  * kind 28  keep API key:     key (#model, api-key.ts)
  * kind 29  remove API key:   8 bytes id
  * ```
- * A format or kind that is not known here was written by a later release: guessing at it would make replicas differ, so
- * it stops the node (D9).
+ * An unknown format or kind was written by a later release. Ignoring it would make replicas differ, so it stops the
+ * node (D9).
  */
 import {
   ByteReader,
@@ -77,7 +77,7 @@ export type CatalogEntry =
   /** The cluster is at this level from now on, if it is higher and every node knows it. */
   | { readonly kind: 'raise'; readonly level: number };
 
-/** `placement` is the one that whoever proposes it has seen: the entry counts if it is still the database's. */
+/** `placement` is the one that the proposer has seen: the entry counts if it is still the current one. */
 type PlacementEntry =
   /** The nodes that are to hold the database: at least one, each once. */
   | { readonly kind: 'place'; readonly group: GroupId; readonly placement: number; readonly nodes: readonly NodeId[] }
@@ -186,12 +186,12 @@ export function readCatalogEntry(payload: Uint8Array): CatalogEntry {
   return { kind: 'create', name, databaseId, createdAtMs, replicas };
 }
 
-/** Entries that nobody hands to the leader: it makes them from what it is asked for. */
+/** Entries that only the leader makes, from requests. */
 const LEADERS_OWN: ReadonlySet<CatalogEntry['kind']> = new Set(['create', 'recover', 'register', 'mark', 'raise']);
 
 /**
- * What is wrong with a payload that another node wants to become an entry of the catalog, or undefined. It may delete a
- * database or speak of its place; a database, a node or a level is made by the leader alone, from what it is asked for.
+ * The fault of a payload that another node proposes as an entry of the catalog, or undefined. It may delete or place a
+ * database; only the leader makes entries of databases, nodes and levels, from requests.
  */
 export function faultInForwardedEntry(payload: Uint8Array): string | undefined {
   try {
@@ -268,7 +268,7 @@ export function writeReplicas(into: ByteWriter, replicas: readonly ReplicaId[]):
   for (const replica of replicas) into.varint(replica);
 }
 
-/** The reader has failed when something else stands there. */
+/** For invalid bytes the reader has failed. */
 export function readReplicas(reader: ByteReader): readonly ReplicaId[] {
   return readList(reader, isReplicaId);
 }

@@ -1,14 +1,13 @@
 /**
- * The API keys and tokens of the cluster, as the catalog keeps them: in a few rows, so that a change writes few of them
- * anew.
+ * The API keys and tokens of the cluster in the catalog: in a few rows, so that a change rewrites few keys.
  *
  * ```
  * keys row    u8 format = 1 | varint count, each key in the order of ids (#model, api-key.ts) | u32 CRC
  * ```
- * A key stands in the row of the first digit of its id.
+ * A key is in the row of the first digit of its id.
  *
- *   D31  A change of a key counts if it follows the version that the key has, so that of two at a time one is lost
- *        before its eyes.
+ *   D31  A change of a key is applied only if it names the current version of the key: of two concurrent changes, one is
+ *        refused.
  */
 import type { ByteWriter } from '#base';
 import type { KvBatch } from '#kv';
@@ -19,7 +18,7 @@ const FORMAT = 1;
 const DIGITS = 16;
 /** Rows are read whole at the start of a node, and a node looks keys up in memory. */
 export const API_KEYS_MAX = 1_000;
-/** Beside the keys: whoever may issue tokens takes no place of one. */
+/** Counted apart from keys, so that tokens take no room from keys. */
 export const TOKENS_MAX = 1_000;
 
 export type KeyOutcome =
@@ -82,7 +81,7 @@ export class CatalogKeys {
     closeRow(key, row);
   }
 
-  /** Whether the row has any. */
+  /** True when the row has any. */
   writeBlock(row: ByteWriter, block: number): boolean {
     const keys = this.list().filter(({ id }) => blockOfKey(id) === block);
     row.u8(FORMAT);

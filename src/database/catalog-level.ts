@@ -1,13 +1,13 @@
 /**
- * The level of the cluster, in a row of its own, which every release can read: whoever cannot go on from it must be
- * able to say so before it reads anything else. Its form is never changed.
+ * The feature level of the cluster, in a row of its own, which every release can read: a release that does not support
+ * the level must report that before it reads anything else. The format of the row never changes.
  *
  * ```
  * level row       u8 format = 1 | varint level | u32 CRC        none: level 1
  * ```
  *
- *   D20  The level of a cluster only rises, to one that every node knows that is not removed; who does not know it is
- *        not registered.
+ *   D20  The level of a cluster only rises, to one that every node supports that is not removed; a node that does not
+ *        support it is not registered.
  */
 import { type ByteWriter, LEVEL_FIRST } from '#base';
 import type { KvReader } from '#kv';

@@ -1,10 +1,10 @@
 /**
- * The replicated state machine of the catalog, group 0: which names are bound to which database instances, which nodes
- * there are, and which level the cluster is at.
+ * The replicated state machine of the catalog, group 0: the bindings of names to database instances, the nodes, and the
+ * feature level of the cluster.
  *
  * A name is bound to one instance at most. An instance gets a group when it is created; neither its id nor its group is
- * ever used again (D10). What else happens when a database comes or goes, its rows and its Raft group, is the business
- * of whoever applies the entries.
+ * ever used again (D10). The caller, which applies the entries, creates and deletes the rows and the Raft group of a
+ * database.
  */
 import {
   assert,
@@ -86,14 +86,14 @@ export interface Refounding {
   readonly node: NodeId;
   /** The store that the node is from now on. */
   readonly storeId: string;
-  /** Who belongs to the catalog's group. */
+  /** Membership of the catalog's group. */
   readonly membership: Uint8Array;
-  /** What the databases go on as, by their groups. The others are not there any more. */
+  /** Instances that continue databases, by their former groups. All other databases are gone. */
   readonly successors: ReadonlyMap<GroupId, Omit<Successor, 'node'>>;
 }
 
 const FIRST_GROUP = 1;
-/** What the chain of the catalog's history begins with. */
+/** Beginning of the chain of the catalog's history. */
 const GENESIS = 'cairn catalog';
 
 export class CatalogMachine {
@@ -166,7 +166,7 @@ export class CatalogMachine {
     return this.#apiKeys.list();
   }
 
-  /** What may be written (ADR 0047). */
+  /** The feature level, which limits the formats that may be written (ADR 0047). */
   get level(): number {
     return this.#level;
   }
@@ -208,8 +208,8 @@ export class CatalogMachine {
   }
 
   /**
-   * Becomes the catalog of another cluster, at the same place in its log: the node alone is in it, and the databases of
-   * which it holds something go on as other instances (D21). Returns those, by group.
+   * Becomes the catalog of another cluster, at the same log index: its only member is the node, and the databases with
+   * a replica on it continue as other instances (D21). Returns those, by group.
    */
   refound({ node, storeId, membership, successors }: Refounding): readonly Binding[] {
     const before = this.list();
@@ -319,7 +319,7 @@ export class CatalogMachine {
     return { kind: 'moved', binding };
   }
 
-  /** Whether none of these nodes would get a copy that it must not get any more. */
+  /** True when none of the nodes that would get a new replica is leaving or removed. */
   #mayHold({ replicas }: Binding, nodes: readonly NodeId[]): boolean {
     const holders = replicas.map(nodeOf);
     return this.nodes().every(
@@ -341,7 +341,7 @@ export class CatalogMachine {
     return state === 'removed' && holds ? { kind: 'unmoved' } : this.#nodes.mark(node, state);
   }
 
-  /** The level never goes back, and no node is left behind (D20). */
+  /** The level never decreases, and every node supports it (D20). */
   #raise(level: number): CatalogOutcome {
     if (level <= this.#level || !this.#nodes.know(level)) return { kind: 'unmoved' };
     this.#level = level;

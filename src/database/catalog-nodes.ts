@@ -1,5 +1,5 @@
 /**
- * The nodes of the cluster, as the catalog keeps them: who is registered, under which number, and where.
+ * The nodes of the cluster in the catalog: which store is registered under which number, and its addresses.
  *
  * ```
  * registration    16 bytes store_id | text name | text zone | text peer host | varint peer port | text grpc | text http
@@ -9,7 +9,8 @@
  *                 | u32 CRC
  * ```
  * The row has a field for mcp once a node has registered it, which is possible from level 3 on (ADR 0121).
- * A number is given to a store once and never again (D14); a store that registers again keeps its number and moves.
+ * A number is given to one store and never reused (D14); a store that registers again keeps its number and changes its
+ * addresses.
  *
  * ```
  *   active <──> leaving ──> removed, for good (D17)
@@ -48,7 +49,7 @@ const HTTP_URL = /^https?:\/\/[\x21-\x7e]{1,512}$/;
 const SHOWN_MAX = 80;
 const FIRST_NODE = toNodeId(1);
 
-/** What stands for a state in rows and entries. */
+/** Encoding of states in rows and entries. */
 const STATE = { active: 1, leaving: 2, removed: 3 } as const;
 const STATES: ReadonlyMap<number, NodeState> = new Map([
   [STATE.active, 'active'],
@@ -57,16 +58,16 @@ const STATES: ReadonlyMap<number, NodeState> = new Map([
 ]);
 
 /**
- * `active`: it holds the catalog, and may hold databases. `leaving`: it gets no more of them, and those that it holds
- * move elsewhere. `removed`: it holds nothing, and nobody listens to it.
+ * `active`: it has a replica of the catalog, and may get databases. `leaving`: it gets no more replicas, and those that
+ * it has move elsewhere. `removed`: it has none, and its messages are ignored.
  */
 export type NodeState = keyof typeof STATE;
 
-/** What a node says of itself. Texts may be empty: not known yet. What they may be says `faultInRegistration`. */
+/** Description of a node by itself. Texts may be empty: not known yet. `faultInRegistration` checks them. */
 export interface NodeRegistration {
   /** Identity of its store: a UUID in lowercase canonical form. */
   readonly storeId: string;
-  /** What it is called towards clients. */
+  /** Its name for clients. */
   readonly name: string;
   /** Copies of a database go to different zones, if there are several. */
   readonly zone: string;
@@ -161,13 +162,13 @@ export class CatalogNodes {
     return { kind: 'registered', node, isNew };
   }
 
-  /** Whether each node, but for those that are removed, knows this level. */
+  /** True when each node that is not removed supports this level. */
   know(level: number): boolean {
     return this.list().every(({ state, levels }) => state === 'removed' || hasLevel(levels, level));
   }
 
   /**
-   * Begins another cluster with one of the nodes, which has another store from now on; the others are no nodes of it.
+   * Begins another cluster with one of the nodes, which gets another store; the other nodes are removed.
    */
   refound(number: NodeId, storeId: string): void {
     for (const each of this.list()) {
@@ -179,7 +180,7 @@ export class CatalogNodes {
   }
 
   /**
-   * Takes the node to another state, if it may come to it. Whether it still holds something is the caller's to know.
+   * Changes the state of a node, if the transition is allowed. The caller checks whether it still has replicas.
    */
   mark(number: NodeId, state: NodeState): MarkOutcome {
     const known = this.list().find(({ node }) => node === number);
@@ -206,7 +207,7 @@ export function writeNodeState(into: ByteWriter, state: NodeState): void {
   into.u8(STATE[state]);
 }
 
-/** Undefined when something else stands there. */
+/** Undefined for invalid bytes. */
 export function readNodeState(reader: ByteReader): NodeState | undefined {
   return STATES.get(reader.u8());
 }
@@ -236,19 +237,19 @@ export function faultInRegistration(registration: NodeRegistration): string | un
   return mcp === undefined || HTTP_URL.test(mcp) ? undefined : `the mcp address ${shown(mcp)} is no URL of HTTP`;
 }
 
-/** Whether it can be said in a cluster of level 3 at least, and no other. */
+/** True when it needs feature level 3. */
 export function speaksOfMcp({ mcp }: NodeRegistration): boolean {
   return mcp !== undefined;
 }
 
-/** What of it can be said in a cluster that is at this level. */
+/** The part of it that a cluster at this level can store. */
 export function sayableAt(level: number, registration: NodeRegistration): NodeRegistration {
   if (level >= MCP_FORMAT || !speaksOfMcp(registration)) return registration;
   const { mcp: _mcp, ...sayable } = registration;
   return sayable;
 }
 
-/** Whether both say the same of a node. */
+/** True when both are equal. */
 export function isSame(one: NodeRegistration, other: NodeRegistration): boolean {
   return (
     one.storeId === other.storeId &&
@@ -265,7 +266,7 @@ export function isSame(one: NodeRegistration, other: NodeRegistration): boolean 
 }
 
 interface RegistrationForm {
-  /** Whether it says where MCP is. */
+  /** True when it has the URL of MCP. */
   readonly hasMcp: boolean;
 }
 
@@ -287,7 +288,7 @@ export function writeRegistration(
   if (hasMcp) writeText(into, mcp);
 }
 
-/** Undefined when something else stands there. */
+/** Undefined for invalid bytes. */
 export function readRegistration(reader: ByteReader, { hasMcp }: RegistrationForm): NodeRegistration | undefined {
   const id = reader.bytes(UUID_BYTES);
   const name = readText(reader);

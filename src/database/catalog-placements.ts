@@ -1,14 +1,14 @@
 /**
- * Which nodes hold a database, and how that changes: first who is to hold it, and when its group has done its part, who
- * does not any more.
+ * The nodes with a replica of a database, and how they change: first the catalog names the new nodes, and when the
+ * group has changed its membership, the old ones are removed.
  *
  * ```
  *   replicas 1 2 3               place on 1 2 4    ->   replicas 1 2 3 4', leaving 3          placement 1
  *   the group makes its membership 1 2 4'          ->   placed: replicas 1 2 4', leaving -    placement 1, settled
  * ```
- * A replica that is leaving is there until the group's own committed membership is without it: whoever leads the group
- * says `placed` then. Both entries name the placement that they are about, so that one which was overtaken changes
- * nothing. The copies that a placement adds have its number, so no replica id is given twice (B5, D15).
+ * A leaving replica exists until the group's own committed membership is without it: the leader of the group then
+ * proposes `placed`. Both entries name their placement, so that an outdated one changes nothing. The replicas that a
+ * placement adds have its number, so no replica id is given twice (B5, D15).
  */
 import { isCopy, type NodeId, nodeOf, replicaOf } from '#base';
 import type { Binding } from './catalog-rows.ts';
@@ -26,7 +26,7 @@ export function place(binding: Binding, placement: number, nodes: readonly NodeI
   return { ...binding, replicas, leaving, placement: next, isSettled: false };
 }
 
-/** The group's membership is what this placement wants it to be: whoever was leaving has left. */
+/** The membership of the group is that of the placement: the leaving replicas have left. */
 export function settle(binding: Binding, placement: number): Binding | undefined {
   if (binding.placement !== placement || binding.isSettled) return undefined;
   const replicas = binding.replicas.filter((each) => !binding.leaving.includes(each));

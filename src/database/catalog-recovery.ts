@@ -1,5 +1,5 @@
 /**
- * What a recovery is in entries and rows of the catalog: which group goes on as which instance, and from where.
+ * A recovery in entries and rows of the catalog: which group continues as which instance, and from which node.
  */
 import {
   type ByteReader,
@@ -21,31 +21,31 @@ import { copyRange } from './bytes-range.ts';
 
 const UUID_BYTES = 16;
 
-/** What an instance was recovered from. */
+/** Origin of a recovered instance. */
 export interface Recovery {
   /** The instance that had the name before. */
   readonly databaseId: DatabaseId;
   /**
-   * Whose rows on the founder's node it is made of: the group of that instance, or what that one was to be made of
-   * itself.
+   * The group whose rows on the founder's node it copies: that of the former instance, or the origin of that one if its
+   * own recovery is incomplete.
    */
   readonly group: GroupId;
   /** The instance that its history began with: the one before, unless that was recovered, too. */
   readonly rootId: DatabaseId;
   /**
-   * What the copy held when it was decided. The instance begins with this, or with more that stood in the copy's log.
+   * Revision of the replica when the recovery was decided. The instance begins here, or later by entries of its log.
    */
   readonly revision: Revision;
   readonly chainHash: Uint8Array;
 }
 
-/** The database of this group is to go on as another instance, with the copy of this node. */
+/** The database of this group continues as another instance, with the replica of this node. */
 export interface RecoverEntry {
   readonly kind: 'recover';
   readonly group: GroupId;
   readonly databaseId: DatabaseId;
   readonly node: NodeId;
-  /** What the copy held when it was decided. */
+  /** Revision of the replica when the recovery was decided. */
   readonly revision: Revision;
   readonly chainHash: Uint8Array;
 }
@@ -59,7 +59,7 @@ export function writeRecoverEntry(into: ByteWriter, entry: RecoverEntry): void {
   into.bytes(entry.chainHash);
 }
 
-/** Undefined when something else stands there. */
+/** Undefined for invalid bytes. */
 export function readRecoverEntry(reader: ByteReader): RecoverEntry | undefined {
   const group = reader.varint();
   const databaseId = readId(reader);
@@ -82,7 +82,7 @@ export function writeRecovery(into: ByteWriter, recovery: Recovery): void {
   into.bytes(recovery.chainHash);
 }
 
-/** Undefined when something else stands there. */
+/** Undefined for invalid bytes. */
 export function readRecovery(reader: ByteReader): Recovery | undefined {
   const databaseId = readId(reader);
   const group = reader.varint();

@@ -1,6 +1,6 @@
 /**
- * The rows of the catalog, group 0. They can all be read by synchronous gets: bindings stand in blocks of 64 groups,
- * and the applied row says how many groups there have ever been. Its nodes stand in one row (catalog-nodes.ts).
+ * The rows of the catalog, group 0. They can all be read by synchronous gets: bindings are in blocks of 64 groups, and
+ * the applied row has the number of groups that were ever created. The nodes are in one row (catalog-nodes.ts).
  *
  * ```
  * applied row     u8 format = 3 | applied state (applied-state.ts) | varint next group | u32 CRC
@@ -8,7 +8,7 @@
  * binding         varint group | 16 bytes database_id | varint created_at ms | replicas | varint placement
  *                 | [replicas that are leaving | replicas that founded its group | u8 is settled]
  *                 | u8 is recovered | [recovery (catalog-recovery.ts)] | varint length | name
- *                   the first brackets: only if placement > 0; until then nobody is leaving, all are founders, and it is
+ *                   the first brackets: only if placement > 0; until then none is leaving, all are founders, and it is
  *                   settled; the second: only if it is recovered
  * replicas        varint count, each varint replica
  * ```
@@ -43,15 +43,15 @@ export interface Binding {
   readonly databaseId: DatabaseId;
   readonly group: GroupId;
   readonly createdAtMs: number;
-  /** Who holds a copy. */
+  /** Its replicas, with their nodes. */
   readonly replicas: readonly ReplicaId[];
   /** The replicas to remove once their group works without them (catalog-placements.ts). */
   readonly leaving: readonly ReplicaId[];
-  /** The voters that its group began with: what every copy of it begins with, too. */
+  /** The first voters of its group, with which every new replica begins. */
   readonly founders: readonly ReplicaId[];
-  /** How often it was decided anew who holds it. */
+  /** Number of placements so far. */
   readonly placement: number;
-  /** Whether its group has said that it is what the placement wants it to be. */
+  /** True when its group has reported the membership of the placement. */
   readonly isSettled: boolean;
   /** Only of an instance that was recovered from another one. */
   readonly recovery?: Recovery;

@@ -1,10 +1,10 @@
 /**
- * The catalog as a whole, from one replica to another: its rows, as they stand in the store of the one.
+ * The whole catalog, from one replica to another: its rows, as they are stored.
  *
  * ```
- * part := (varint length, key behind `01 g`, varint length, value)*
+ * part := (varint length, key after `01 g`, varint length, value)*
  * ```
- * It is small, so it is sent from its beginning each time, and taken over when all of it is there (D16).
+ * It is small, so it is sent from its beginning each time, and installed when it is complete (D16).
  */
 import { assert, ByteReader, ByteWriter, NO_BYTES, toHex } from '#base';
 import type { HistoryReader, KvRange, KvReader } from '#kv';
@@ -70,7 +70,7 @@ export class CatalogExport {
   }
 }
 
-/** Gathers the parts. Total on whatever they are: what is wrong is said as text. */
+/** Collects the parts. Returns faults as text, for any bytes. */
 export class CatalogImport {
   readonly #source: DatabaseSource;
   readonly #rows = new Map<string, Uint8Array>();

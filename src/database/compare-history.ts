@@ -1,6 +1,5 @@
 /**
- * Where a history ends, as one replica tells another, and whether it is a beginning of another history, by the hashes
- * (D3).
+ * The end of a history, for another replica, and whether one history is a prefix of another, by the hashes (D3).
  *
  * ```
  * point := varint revision, 32 bytes H(revision), [varint position of the last control record, 32 bytes its hash]
@@ -17,7 +16,7 @@ import { genesisHash } from './facts.ts';
 import { DatabaseReader, type DatabaseSource } from './reader.ts';
 import type { TransactionHead } from './record.ts';
 
-/** What differs, and the value of it in both. */
+/** The first difference, with both values. */
 export interface HistoryDifference {
   readonly what: string;
   readonly here: string;

@@ -3,7 +3,7 @@
  *
  * ```
  * number of a definition, from 1 ──► its record
- * digest, part ────────────────────► the record that brought the part last
+ * digest, part ────────────────────► the latest record with the part
  * transaction id ──────────────────► the record of its latest refusal
  * ```
  *   D23  A control record, its rows and the applied row that counts it are one batch.

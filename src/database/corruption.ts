@@ -43,7 +43,7 @@ export function sealRow(row: ByteWriter): void {
   row.u32le(row.checksum(crc32));
 }
 
-/** A reader over the content of a sealed value, behind its format byte; throws when its checksum fails. */
+/** A reader over the content of a sealed value, after its format byte; throws when its checksum fails. */
 export function openRow(key: Uint8Array, value: Uint8Array, format: number): ByteReader {
   const end = value.length - CRC_BYTES;
   if (end < 1) throw corruptRecord(key, `${value.length} bytes are too few for a format and a checksum`);

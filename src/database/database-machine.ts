@@ -8,11 +8,11 @@
  * if any: flush, await the write, flushed(), answers = await machine.answer(needs)      bounded (D13)
  * outcome = machine.apply({index, term, payload, answers})
  * ```
- * and whenever its owner likes: `flushInto(batch)`, write the batch, `flushed()`. An outcome follows from the entries
- * up to its own and nothing else (D8), so its owner may tell it as soon as those cannot be lost; a replay's revision
- * may be one whose rows are not in the store yet.
+ * and at any time of the owner's choice: `flushInto(batch)`, write the batch, `flushed()`. An outcome follows from the
+ * entries up to its own and nothing else (D8), so the owner may send it once those entries are durable. The revision of
+ * a replay may be one whose rows are not in the store yet. `#judge` decides the constraints.
  *
- * Synchronous but for `answer` and `warm`; no clock, no randomness, no I/O but reads of the store (D8).
+ * Synchronous except for `answer` and `warm`; no clock, no randomness, no I/O but reads of the store (D8).
  */
 import { assert, type ConstraintViolation, type LogIndex, type Revision, type Term, toRevision } from '#base';
 import { type KvBatch, RECORD } from '#kv';
@@ -58,7 +58,7 @@ export type TransactOutcome =
       /** Only the ids that differ from what the client wrote. */
       readonly storedIds: readonly StoredEventId[];
     }
-  /** The transaction id was recorded before: its result stands at this revision, whatever this body says. */
+  /** The transaction id was recorded before: its result is at this revision; this body is ignored. */
   | { readonly kind: 'replayed'; readonly revision: Revision }
   /** Nothing was committed; `revision` is the database's. */
   | {
@@ -66,11 +66,11 @@ export type TransactOutcome =
       readonly revision: Revision;
       readonly violations: readonly ConstraintViolation[];
     }
-  /** Nothing was committed: what these constraints ask for cannot be found within the limits of a transaction (D13). */
+  /** Nothing was committed: L of these constraints was not found within the limits of a transaction (D13). */
   | {
       readonly kind: 'too-broad';
       readonly revision: Revision;
-      /** Their places in the request, ascending. */
+      /** Their indices in the request, ascending. */
       readonly constraints: readonly number[];
     };
 
@@ -83,7 +83,7 @@ export interface EntryToApply {
   readonly index: LogIndex;
   readonly term: Term;
   readonly payload: Uint8Array;
-  /** What `answer` gave for the `needs` of this payload, two numbers each; left out when there were none. */
+  /** Results of `answer` for the `needs` of this payload, two numbers each; absent when there were none. */
   readonly answers?: readonly number[];
 }
 
@@ -92,11 +92,11 @@ export interface MachineOptions {
   readonly filterBytesMax?: number;
   /** Bits of the event-id hash; below 64 only in tests of collisions. */
   readonly hashBits?: number;
-  /** Heads that stay in memory after a flush; fewer only in tests. */
+  /** Heads that are kept in memory after a flush; fewer only in tests. */
   readonly headsKept?: number;
-  /** What prefixes may make it look at; less only in tests. Replicas with other limits would decide otherwise. */
+  /** Limits of the search for prefixes; lower only in tests. Replicas with other limits would decide differently. */
   readonly prefixLimits?: PrefixLimits;
-  /** Bytes of a segment; less only in tests. Replicas with other ones would have other segments. */
+  /** Bytes of a segment; fewer only in tests. Replicas with another size would have other segments. */
   readonly segmentBytes?: number;
 }
 
@@ -109,18 +109,18 @@ export class DatabaseMachine {
   readonly #filter: KeyFilter;
   readonly #lookup: HeadLookup;
   readonly #prefixLimits: PrefixLimits;
-  /** Absent until something is defined: most databases have nothing that is. */
+  /** Absent until something is defined: most databases have no definitions. */
   #definitions: DefinitionLedger | undefined;
   #lastDecoded: DecodedEntry | undefined;
 
-  /** Takes up the state that is in the store; undefined when the group has none there. */
+  /** Opens the state in the store; undefined when the group has none. */
   static open(source: DatabaseSource, options: MachineOptions = {}): DatabaseMachine | undefined {
     const reader = new DatabaseReader(source);
     const applied = reader.applied();
     return applied === undefined ? undefined : new DatabaseMachine(reader, applied, options);
   }
 
-  /** Begins a database at revision 0. Its first flush writes it down. */
+  /** Creates a database at revision 0. Its first flush writes it. */
   static create(source: DatabaseSource, database: NewDatabase, options: MachineOptions = {}): DatabaseMachine {
     const applied = newDatabase(source.sha256, database);
     return new DatabaseMachine(new DatabaseReader(source), applied, options);
@@ -138,7 +138,7 @@ export class DatabaseMachine {
     this.#prefixLimits = options.prefixLimits ?? PREFIX_LIMITS;
   }
 
-  /** How far the state is, flushed or not. */
+  /** The applied state, flushed or not. */
   get applied(): Applied {
     return this.#writer.applied;
   }
@@ -161,13 +161,13 @@ export class DatabaseMachine {
     return this.#writer.unflushedBytes;
   }
 
-  /** What must be answered from the store before the payload is applied. */
+  /** The searches in the store that must be answered before the payload is applied. */
   needs(payload: Uint8Array): readonly RangeNeed[] {
     return this.#decoded(payload).needs;
   }
 
   /**
-   * Two numbers for each need, which its L lies between; mostly they are equal. Everything applied must be in the
+   * Two numbers for each need: its L lies between them, and mostly they are equal. Everything applied must be in the
    * store, and nothing may be applied meanwhile.
    */
   async answer(needs: readonly RangeNeed[]): Promise<readonly number[]> {
@@ -177,7 +177,7 @@ export class DatabaseMachine {
     return found.flatMap(({ least, most }) => [least, most]);
   }
 
-  /** Notes an entry that changes no state: the leader's own, or one that says who belongs to the group from it on. */
+  /** Records an entry that changes no state: the no-op of a leader, or the membership of the group from it on. */
   advance(index: LogIndex, term: Term, membership?: Uint8Array): void {
     assert(index > this.appliedIndex, 'Entries are applied in log order', [this.appliedIndex, index]);
     this.#writer.advance(index, term);
@@ -200,7 +200,7 @@ export class DatabaseMachine {
     return { kind: 'committed', revision: toRevision(revision), basis, recordedTimeMs, eventCount, storedIds };
   }
 
-  /** Decides an entry of a definition (D22), which raises no revision. Throws for one that is not known. */
+  /** Decides an entry of a definition (D22), which creates no revision. Throws for an unknown kind. */
   define({ index, term, payload }: EntryToApply): DefinitionOutcome {
     this.advance(index, term);
     this.#definitions ??= new DefinitionLedger();
@@ -210,8 +210,8 @@ export class DatabaseMachine {
   }
 
   /**
-   * Takes over records of another replica that continue where this one stands or earlier, and is then where they end in
-   * the log (D16). What they were decided by is not looked at: they are committed.
+   * Installs records of another replica that continue at the end of this one or earlier; its place in the log is then
+   * their end (D16). Their constraints are not checked: they are committed.
    */
   install({ records, data }: CheckedRecords, last: LogPlace, group: GroupMark): void {
     const { appliedIndex } = this;
@@ -221,7 +221,7 @@ export class DatabaseMachine {
     for (const record of records) {
       const bytes = data.subarray(at, record.end - base);
       at += bytes.length;
-      // The log has come here already.
+      // The entry is already applied.
       if (record.place.index <= appliedIndex) continue;
       this.#writer.replay(record, bytes);
       if (isControl(record) && record.kind === RECORD.DEFINITION) {
@@ -232,7 +232,7 @@ export class DatabaseMachine {
     this.#writer.beginLog(last, group);
   }
 
-  /** Puts everything that is not in the store into the batch. The next flush begins after `flushed()`. */
+  /** Puts everything that is not in the store into the batch. The next flush starts after `flushed()`. */
   flushInto(batch: KvBatch): void {
     this.#writer.flushInto(batch);
   }
@@ -243,14 +243,14 @@ export class DatabaseMachine {
   }
 
   /**
-   * Teaches the filter which keys have rows, in slices; until then every new id and subject costs a look-up. Changes no
-   * state and may run beside everything else, once, at any time.
+   * Adds the keys of all rows to the filter, in slices; until then every new id and subject costs a lookup. Changes no
+   * state and may run concurrently with everything else, once, at any time.
    */
   async warm(): Promise<void> {
     if (!this.#filter.isComplete) await warmFilter(this.#reader, this.#filter);
   }
 
-  /** Nothing is committed. That it was refused is kept where somebody will look it up (D25). */
+  /** Commits nothing. Keeps the refusal if the client may look it up (D25). */
   #refuse(
     { view, constraints }: DecodedEntry,
     cause: RefusalCause,
@@ -266,13 +266,13 @@ export class DatabaseMachine {
     return { ...cause, revision };
   }
 
-  /** What is asked of `needs` and of `apply` for one payload is read once. */
+  /** Decodes a payload once for `needs` and `apply`. */
   #decoded(payload: Uint8Array): DecodedEntry {
     if (this.#lastDecoded?.payload !== payload) this.#lastDecoded = decode(payload);
     return this.#lastDecoded;
   }
 
-  /** The constraints that do not hold, and those of which that cannot be said. */
+  /** The constraints that do not hold, and those that could not be decided. */
   #judge({ constraints, needs }: DecodedEntry, answers: readonly number[]): Judgement {
     assert(
       answers.length === 2 * needs.length,

@@ -1,12 +1,12 @@
 /**
- * The one writer of a database's rows: takes transactions that are decided, keeps what follows from them in memory, and
- * hands it over in flushes (D3). It knows nothing of constraints and of log entries.
+ * The only writer of a database's rows: takes decided transactions, keeps the rows that follow from them in memory, and
+ * writes them in flushes (D3). It does not know constraints or log entries.
  *
  * ```
  *            append / index             flushInto(batch)              flushed()
  * decided ───────────────────► current ─────────────────► in flight ────────────► only in the store
  * ```
- * Everything current or in flight is visible to what is appended next. There is one flush in flight at most.
+ * Everything current or in flight is visible to the next append. At most one flush is in flight.
  */
 import { assert, ByteWriter, type LogIndex, type Revision, type Term, toLogIndex, toRevision } from '#base';
 import { type KvBatch, RECORD } from '#kv';
@@ -36,7 +36,7 @@ import {
 import type { SkimmedEvent } from './skimmed-event.ts';
 import { TransactionSkim } from './transaction-skim.ts';
 
-/** What a transaction became. */
+/** Result of a transaction. */
 export interface Appended {
   readonly revision: number;
   readonly recordedTimeMs: number;
@@ -53,7 +53,7 @@ export interface WriterOptions {
   readonly segmentBytes?: number | undefined;
 }
 
-/** A record that begins so far behind the start of a segment, or further, begins the next one. */
+/** A record that begins at least so many bytes after the start of a segment begins the next one. */
 const SEGMENT_BYTES = 64 * 1024 * 1024;
 
 interface IndexedTransaction {
@@ -62,7 +62,7 @@ interface IndexedTransaction {
   readonly shift: number;
 }
 
-/** A node may have thousands of databases in memory to which nothing is written: they share what they would need. */
+/** Shared by all databases without writes, of which a node may have thousands in memory. */
 const NOTHING = new Pending();
 
 export class DatabaseWriter {
@@ -75,7 +75,7 @@ export class DatabaseWriter {
   readonly #place = new PostingPlace();
   readonly #filter: KeyFilter;
   readonly #hash = new KeyHash();
-  /** Changed in place, so that an entry copies nothing. What the heads know is in them. */
+  /** Changed in place, so that an entry copies nothing. The heads have the next ids. */
   readonly #state: { -readonly [Name in keyof Applied]: Applied[Name] };
   #current: Pending = NOTHING;
   #inFlight: Pending = NOTHING;
@@ -91,7 +91,7 @@ export class DatabaseWriter {
     this.#state = { ...applied };
   }
 
-  /** How far the state is, what is not flushed yet included. */
+  /** The applied state, unflushed entries included. */
   get applied(): Applied {
     return { ...this.#state, ...this.heads.nextIds };
   }
@@ -188,11 +188,11 @@ export class DatabaseWriter {
     }
   }
 
-  /** Notes that the state is that of a snapshot up to here, and who belonged to the group then or later. */
+  /** Records that the state is that of a snapshot up to here, and the membership of the group then or later. */
   beginLog({ index, term }: LogPlace, group: GroupMark): void {
     this.advance(index, term);
     this.#state.logStart = index;
-    // Its entry may lie ahead. Until it is applied here, nothing in the log may stand before the membership.
+    // Its entry may have a later index. Until it is applied here, the membership must not be after the applied index.
     this.#state.group = { index: toLogIndex(Math.min(index, group.index)), membership: group.membership };
   }
 
@@ -227,7 +227,7 @@ export class DatabaseWriter {
     this.heads.flushed();
   }
 
-  /** What the next flush will write, of this database alone: something is to be added. */
+  /** The pending content of this database, before something is added. */
   #beginPending(): Pending {
     if (this.#current === NOTHING) this.#current = new Pending();
     return this.#current;
@@ -326,7 +326,7 @@ export class DatabaseWriter {
   }
 }
 
-/** Where the recorded time stands in a body: 8 bytes, little-endian, behind their tag. */
+/** Offset of the recorded time in a body: 8 bytes, little-endian, after their tag. */
 const RECORDED_TIME_AT = 1;
 
 function storedIdsOf(events: TransactionSkim): readonly StoredEventId[] {

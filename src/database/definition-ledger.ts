@@ -1,12 +1,12 @@
 /**
- * The definitions of one database as its log makes them: what each entry changes, and what is there at a revision.
+ * The definitions of one database by its log: the changes of each entry, and the definitions at a revision.
  *
  * ```
- *   part 0 ─► part 1 ─► … ─► whole ─► defined by 1, 2 … versions ─► none any more: it is forgotten
- *     └──── given up, when others are begun and too many wait ───────────────────────────┘
+ *   part 0 ─► part 1 ─► … ─► complete ─► named by 1, 2 … versions ─► by none: it is forgotten
+ *     └──── dropped, when other components begin and too many are incomplete ──────────────┘
  * ```
- * It holds no bytes of components and has no rows: its owner makes it anew from the entries that changed something, in
- * log order. A component that it has forgotten must be sent again; the history keeps its bytes.
+ * It holds no bytes of components and has no rows: its owner builds it from the entries that changed something, in log
+ * order. A forgotten component must be sent again; the history keeps its bytes.
  *
  *   D22  Definitions, versions and fold epochs follow from the entries that changed something and nothing else; a
  *        version number is given once, and a component stays while a version names it.
@@ -30,14 +30,14 @@ import {
 } from '#model';
 
 export type DefinitionOutcome =
-  /** The blob goes on with this part; as many parts as it has: it is whole. */
+  /** The part was accepted. `next` equals the number of parts when the blob is complete. */
   | { readonly kind: 'part-taken'; readonly next: number }
   /** It is not the part that comes next, or the digest has another size here. Nothing changed. */
   | { readonly kind: 'part-refused'; readonly next: number }
   | { readonly kind: 'defined'; readonly version: VersionNumber; readonly isNew: boolean }
   /** The bytes of the component are not here, or not all of them. */
   | { readonly kind: 'no-component'; readonly next: number }
-  /** The database has as many versions or names as it can have; a name counts for good. */
+  /** The database has the maximum of versions or names; a name counts also after its deletion. */
   | { readonly kind: 'too-many' }
   | { readonly kind: 'status-set'; readonly isNew: boolean }
   | { readonly kind: 'deleted' }
@@ -67,7 +67,7 @@ interface Blob {
 interface Name {
   readonly title: ComponentTitle;
   readonly versions: Map<VersionNumber, Omit<DefinedVersion, 'foldEpoch'>>;
-  /** The highest that was ever given. */
+  /** The highest version number so far, deleted ones included. */
   last: number;
   foldEpoch: number;
 }
@@ -93,7 +93,7 @@ export class DefinitionLedger {
     return this.take(timed, revision);
   }
 
-  /** The same for an entry that was read before; the bytes of a part are not looked at. */
+  /** The same for a decoded entry; the bytes of a part are not read. */
   take({ entry, recordedTimeMs }: TimedDefinitionEntry, revision: Revision): DefinitionOutcome {
     switch (entry.kind) {
       case 'part':
@@ -122,12 +122,12 @@ export class DefinitionLedger {
     return name === undefined ? [] : shownAt(name, revision);
   }
 
-  /** The highest version that the name was ever given; 0: none. */
+  /** The highest version number of the name, deleted ones included; 0: none. */
   lastVersion(title: ComponentTitle): number {
     return this.#names.get(keyOf(title))?.last ?? 0;
   }
 
-  /** Parts of the blob that are here; whether it is whole is for its size to say. */
+  /** Number of parts that are stored; the blob is complete when they have its size. */
   partsOf(digest: ComponentDigest): number {
     return this.#blobs.get(digest)?.partCount ?? 0;
   }
@@ -195,7 +195,7 @@ export class DefinitionLedger {
     if (name === undefined || gone.length === 0) return { kind: 'absent' };
     const active = onlyInactive === true ? gone.find(({ status }) => status.active) : undefined;
     if (active !== undefined) return { kind: 'still-active', version: active.version };
-    // The name stays, with its last number and its epoch: neither is ever given again.
+    // The name stays, with its last number and its epoch: neither is given again.
     for (const each of gone) name.versions.delete(each.version);
     this.#versionCount -= gone.length;
     for (const { component } of gone) this.#release(component);
@@ -217,7 +217,7 @@ export class DefinitionLedger {
   }
 }
 
-/** Whether the entry belongs to those that a ledger follows from. */
+/** True when the entry changed something, so that a ledger needs it. */
 export function isChange(outcome: DefinitionOutcome): boolean {
   switch (outcome.kind) {
     case 'part-taken':

@@ -1,5 +1,5 @@
 /**
- * What an event is known by: its stream and its stored id, and the hash of both that its index row goes by.
+ * The identity of an event: its stream and its stored id, and the hash of both, which is the key of its index row.
  */
 import { encodeUtf8 } from '#base';
 import { eventFacts } from '#model';
@@ -60,7 +60,7 @@ export function isSameId(left: IdBytes, right: IdBytes): boolean {
   return equalsRange(left.bytes.subarray(left.from, left.to), right.bytes, right.from, right.to);
 }
 
-/** Whether a stored event, canonical bytes and the stored id if it differs, is known by this id. */
+/** True when a stored event has this id: canonical bytes, and the stored id if it differs. */
 export function isIdOf(id: IdBytes, event: Uint8Array, storedId: string | undefined): boolean {
   const { streamStart, streamEnd, idStart, idEnd } = eventFacts(event, 0, event.length);
   const stream = event.subarray(streamStart, streamEnd);

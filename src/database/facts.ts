@@ -1,5 +1,5 @@
 /**
- * What a database was at one of its revisions, and which revision it had reached at a time.
+ * The facts of a database at one of its revisions, and the revision that it had reached at a time.
  */
 import { type DatabaseId, parseUuid, type Sha256, toLogIndex, toRevision, toTerm } from '#base';
 import type { Applied } from './applied.ts';
@@ -61,8 +61,8 @@ export async function databaseAt(reader: DatabaseReader, applied: Applied, revis
 }
 
 /**
- * The latest revision within `(low, high]` whose head passes the test; `low` when there is none. No revision behind one
- * that fails may pass, so this halves the revisions: a get and a read for each step.
+ * The latest revision within `(low, high]` whose head passes the test; `low` when there is none. After a revision that
+ * fails none may pass, so this is a binary search: a get and a read for each step.
  */
 export async function lastRevision(
   reader: DatabaseReader,

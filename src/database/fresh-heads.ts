@@ -1,8 +1,8 @@
 /**
- * Heads of subjects that one flush made, most of which have one event and are never asked for again: a hash table, and
- * objects and bytes that serve one flush after the other, so that a new subject leaves nothing to collect.
+ * Heads of the new subjects of one flush, most of which have one event and are never looked up again: a hash table, and
+ * objects and bytes that every flush reuses, so that a new subject creates no garbage.
  *
- * A head that is asked for while it is here leaves the pool (`LiveHead.keep`); it stays findable until `clear`.
+ * A head that is looked up while it is here leaves the pool (`LiveHead.keep`); it can still be found until `clear`.
  */
 import { HEAD_KIND } from './keys.ts';
 import { LiveHead } from './live-head.ts';

@@ -1,10 +1,10 @@
 /**
  * Heads: one row for every stream, event type, subject and source, and one for "no subject".
  *
- * A head knows the first and the latest revision of its list and how long the list is, holds the newest entries, and
- * carries the tips: the latest revision of the list's events that also have this event type (and so on), so that the L
- * of a constraint is one read. When the inline entries are full and another comes, they move to one chunk row; when the
- * tips are too many, the head is spilled and each tip has a row of its own (tip-row.ts).
+ * A head has the first and the latest revision of its list, the length of the list, the newest entries, and the tips:
+ * the latest revision of those events of the list that also have an event type (and so on), so that L of a constraint
+ * is one read. When the inline entries are full and another comes, they move to one chunk row; when there are too many
+ * tips, the head is spilled and each tip has a row of its own (small-rows.ts).
  *
  * ```
  * u8 format = 2 | u8 flags: 1 = spilled
@@ -37,7 +37,7 @@ export const TYPE_TIP = 3;
 /** Numbers of one tip of a subject: stream id, source id, type id, latest revision. */
 export const SUBJECT_TIP = 4;
 
-/** What a head's row says, apart from its entries. */
+/** Fields of the row of a head, without its entries. */
 export interface HeadFields {
   readonly name: HeadName;
   /** 0 for subjects, which need none. */
@@ -82,7 +82,7 @@ export function writeHead(into: ByteWriter, head: HeadFields, inline: Uint8Array
   sealRow(into);
 }
 
-/** What `writeHead` writes for a subject with one event. */
+/** Writes the same as `writeHead`, for a subject with one event. */
 export function writeFirstOfSubject(
   into: ByteWriter,
   tip: readonly number[],

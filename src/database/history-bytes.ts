@@ -1,8 +1,8 @@
 /**
  * The bytes of one history, for one reader.
  *
- * Nothing says how long an event or a record is before its first bytes are read, so a read asks for a guess, uses what
- * comes along, and asks again for the few that are longer.
+ * The length of an event or a record is unknown before its first bytes are read. So a read requests a guessed length,
+ * and reads again the few that are longer.
  */
 import { type GroupId, NO_BYTES, whenDone } from '#base';
 import { type HistoryRange, type HistoryReader, type KvReader, ReadMemory } from '#kv';

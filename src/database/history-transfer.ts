@@ -1,12 +1,12 @@
 /**
- * A history on its way to a replica that has less of it: the records behind those that it has, in parts (D16).
+ * Sends a history to a replica that has less of it: the records after those that it has, in parts (D16).
  *
  * ```
  * part := record*
  * ```
- * It goes up to the applied row as it is when the export begins. That is a consistent mark without a snapshot of the
- * store: records never change, and what is written later lies behind the mark (D3, D7). Each record names its entry in
- * the log, so every part ends at a place of its own.
+ * It ends at the applied row as it is when the export begins. That is a consistent mark without a snapshot of the
+ * store: records never change, and later ones are after the mark (D3, D7). Each record names its entry in the log, so
+ * every part ends at a known log index.
  */
 import { Faults, transactionTooLarge, walkEvent } from '#model';
 import type { Applied } from './applied.ts';
@@ -17,10 +17,10 @@ import { unexpectedRow } from './corruption.ts';
 import { DatabaseReader, type DatabaseSource } from './reader.ts';
 import { isControl, type LogPlace, readRecords, type StoredRecord, type StoredTransaction } from './record.ts';
 
-/** Whole records; none where there is nothing left but to say how far the log has come. */
+/** Complete records; none when only the log index is left to send. */
 export interface HistoryPart {
   readonly data: Uint8Array;
-  /** Where in the log a replica that has taken it over stands. */
+  /** Log index of a replica after it has installed the part. */
   readonly last: LogPlace;
   readonly isLast: boolean;
 }
@@ -31,7 +31,7 @@ export class HistoryExport {
   /** Position of the next record. */
   #at: number;
 
-  /** Begins behind the point that a replica has reached. As text: why its history is not a beginning of this one. */
+  /** Begins after the point that a replica has reached. As text: why its history is not a prefix of this one. */
   static open(source: DatabaseSource, there: Uint8Array): HistoryExport | string {
     const point = decodePoint(there);
     if (point === undefined) return 'it does not say where it ends';
@@ -67,22 +67,22 @@ export class HistoryExport {
   }
 }
 
-/** Position behind the records up to the point. */
+/** Position after the records up to the point. */
 function endOf(reader: DatabaseReader, { revision, control }: HistoryPoint): number {
   const transactions = revision === 0 ? 0 : reader.transactionHead(revision).end;
   return Math.max(transactions, control === undefined ? 0 : reader.controlAt(control.position).end);
 }
 
-/** Records of another replica that continue a history, whose bytes one behind the other are `data`. */
+/** Records of another replica that continue a history; `data` has their bytes. */
 export interface CheckedRecords {
   readonly records: readonly StoredRecord[];
   readonly data: Uint8Array;
 }
 
 /**
- * Checks the records that another replica sends: whether they continue where this one ends, and are whole. It changes
- * nothing, and says what is wrong as text: the other replica may be the damaged one. What was checked is taken over by
- * `DatabaseMachine.install`.
+ * Checks that the records of another replica continue at the end of this one, and are complete. It changes nothing, and
+ * returns a fault as text, because the other replica may be the damaged one. `DatabaseMachine.install` installs checked
+ * records.
  */
 export class HistoryImport {
   readonly #source: DatabaseSource;
@@ -95,17 +95,17 @@ export class HistoryImport {
     this.#end = applied.end;
   }
 
-  /** Up to where everything was right. */
+  /** End of the valid records so far. */
   get point(): HistoryPoint {
     return this.#chain;
   }
 
-  /** The same in the log. */
+  /** Log index of that end. */
   get index(): number {
     return this.#chain.index;
   }
 
-  /** The records of a part, or what is wrong with it; then nothing of it counts. */
+  /** The records of a part, or its fault; then none of them counts. */
   take(data: Uint8Array): CheckedRecords | string {
     try {
       const chain = new HistoryChain(this.#source.sha256, this.#chain);

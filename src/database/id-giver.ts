@@ -15,7 +15,7 @@ import type { DatabaseReader } from './reader.ts';
 import type { SkimmedEvent } from './skimmed-event.ts';
 import type { TransactionSkim } from './transaction-skim.ts';
 
-/** Whether an id is taken, and by hash only, which other events must stay findable beside it. */
+/** Result of a lookup. `others`: events with the same hash and another id, which the new row must keep. */
 interface LookUp {
   readonly taken: boolean;
   readonly others: readonly EventPlace[] | undefined;

@@ -1,17 +1,16 @@
 /**
- * Which keys surely have no row yet: a Bloom filter in memory, so that new ids and new subjects, the common case, cost
- * no read of the store. It never decides anything: a key that it may know is looked up (D6).
+ * A Bloom filter in memory of the keys that have rows, so that new ids and new subjects, the common case, cost no read
+ * of the store. It never decides anything: a key that may have a row is looked up (D6).
  *
- * After a restart it does not know the keys of before and answers "maybe" to all, until it has been told every one of
- * them (`complete`). It grows by adding sections; beyond its bound it gives up and answers "maybe" for ever.
+ * After a restart it answers "maybe" for every key, until it has been given all stored keys (`complete`). It grows by
+ * adding sections; beyond its bound it is dropped and answers "maybe" from then on.
  *
  * A section is an array of blocks of 64 bytes, one cache line; a key sets BITS_PER_KEY bits of one block. With about 21
- * bits a key, 2 in 1,000 keys that it does not hold are looked up in vain.
+ * bits a key, 2 in 1,000 absent keys are looked up in the store without need.
  *
- * A new key is looked for in every section, and with millions of keys most of that time is waiting for memory. So each
- * section is four times as large as the one before, which makes them few; and of a block three bits are looked at
- * before anything is decided: they are nearly never all set, so a processor that guesses goes on to the next section
- * while it waits.
+ * A new key is looked up in every section, and with millions of keys most of that time is cache misses. So each section
+ * is four times as large as the one before, which keeps their number low. Three bits of a block are tested at once:
+ * they are almost never all set, so the processor speculates on to the next section while it waits.
  */
 const WORDS_PER_BLOCK = 16;
 const BLOCK_BYTES = 4 * WORDS_PER_BLOCK;
@@ -48,7 +47,7 @@ export class KeyFilter {
     return this.#state === 'complete';
   }
 
-  /** Whether adding more is of any use. */
+  /** True when it was dropped, so that adding more has no effect. */
   get isOverflowed(): boolean {
     return this.#state === 'overflowed';
   }
@@ -102,7 +101,7 @@ export class KeyFilter {
   }
 }
 
-/** Whether the bits behind the third are set, too. */
+/** True when the bits after the third are set, too. */
 function holdsRest(words: Uint32Array, at: number, third: number): boolean {
   let bits = third;
   for (let n = BITS_LOOKED_AT_FIRST; n < BITS_PER_KEY; n++) {

@@ -1,8 +1,8 @@
 /**
  * A 64-bit hash of short byte strings, as two numbers of 32 bits, without allocating anything.
  *
- * It places event ids in their index and keys in the filter; nothing depends on it being free of collisions, because
- * whoever finds a row by hash compares the bytes. It is the same on every replica and for ever: event-id rows hold it.
+ * It is the key of event ids in their index and of keys in the filter. Collisions are harmless, because every lookup by
+ * hash compares the bytes. It never changes and is the same on every replica: event-id rows contain it.
  *
  * Two lanes of xor and multiply over the bytes, crossed and avalanched at the end.
  */
@@ -19,12 +19,12 @@ export class KeyHash {
   low = 0;
   readonly #mask: number;
 
-  /** Fewer than 32 bits a lane make collisions, which tests need and nobody else wants. */
+  /** With fewer than 32 bits per lane there are collisions, for tests. */
   constructor(laneBits: number = 32) {
     this.#mask = laneBits === 32 ? -1 : (1 << laneBits) - 1;
   }
 
-  /** Starts anew; strings of different `domain` do not share hashes. */
+  /** Starts a hash; strings of different `domain` do not share hashes. */
   start(domain: number): void {
     this.high = SEED_1 ^ domain;
     this.low = SEED_2 ^ Math.imul(domain, LANE_1);
@@ -60,5 +60,5 @@ export class KeyHash {
   }
 }
 
-/** What is hashed; the number keeps the kinds apart. */
+/** Kinds of hashed values; the number separates them. */
 export const HASH_DOMAIN = { EVENT_ID: 1, TRANSACTION_ID: 2, HEAD: 3 } as const;

@@ -6,8 +6,8 @@
  * 01 g 00                      applied row
  * 01 g 02 transaction_id       transaction row
  * 01 g 03 stream 00            head of a stream        \
- * 01 g 04 type 00              head of an event type    |  what follows `01 g` is the head's tail: it names the list
- * 01 g 05 00                   head of "no subject"     |  in the keys of its chunks and tips too
+ * 01 g 04 type 00              head of an event type    |  the bytes after `01 g` are the head's tail: it names the
+ * 01 g 05 00                   head of "no subject"     |  list in the keys of its chunks and tips, too
  * 01 g 05 01 subject 00        head of a subject        |
  * 01 g 0a source 00            head of a source        /
  * 01 g 06 tail revision index  posting chunk; the position is that of the LAST entry in it
@@ -23,12 +23,12 @@
  * 01 g 13 block                API keys with this first digit (catalog group only)
  * 01 g ff revision             position of the revision's record in the history
  * ```
- * Nothing here knows what the values hold.
+ * The values are defined elsewhere.
  */
 import { ByteReader, ByteWriter, type GroupId, NO_BYTES, parseHex } from '#base';
 import type { ComponentDigest, Position } from '#model';
 
-/** What the keys of all groups begin with. */
+/** First byte of the keys of all groups. */
 const GROUP_ROWS = 0x01;
 
 export const TABLE = {
@@ -45,11 +45,11 @@ export const TABLE = {
   NODES: 0x11,
   LEVEL: 0x12,
   API_KEYS: 0x13,
-  /** The last table: new rows lie behind all others, so LevelDB moves their tables unread (ADR 0013). */
+  /** The last table: new rows are after all others, so LevelDB moves their tables unread (ADR 0013). */
   POSITION: 0xff,
 } as const;
 
-/** What a head lists the events of; the number is the head's table. */
+/** Attribute whose events a head lists; the number is the head's table. */
 export const HEAD_KIND = { STREAM: 0x03, TYPE: 0x04, SUBJECT: 0x05, SOURCE: 0x0a } as const;
 
 export type HeadKind = (typeof HEAD_KIND)[keyof typeof HEAD_KIND];
@@ -63,7 +63,7 @@ export interface HeadName {
 /** The list of the events that have no subject. */
 export const NO_SUBJECT_HEAD: HeadName = Object.freeze({ kind: HEAD_KIND.SUBJECT, term: undefined });
 
-/** What the key of an effective-time row says. */
+/** Fields of the key of an effective-time row. */
 export interface TimeRowKey {
   readonly seconds: number;
   /** The first revision in the row. */

@@ -1,19 +1,19 @@
 /**
- * L of the alternatives with prefixes, from the store, within a bound (D4, D13). No row says what the latest event of a
- * prefix is, but rows say what the latest is of what else the alternative asks for: where there is none, L is 0, and
- * otherwise L is not above it. What is left is looked for in ways each of which is short where the others are long:
+ * L of the alternatives with prefixes, from the store, within a bound (D4, D13). No row has the latest event of a
+ * prefix, but rows have that of the equalities of the alternative: L is at most that, and 0 where that is 0. Within
+ * these limits, L is searched in four steps, each of which is short where the others are long:
  *
- *   1  back from the newest event, a little: finds what many events match;
- *   2  back through the list of an equality, when it is short: finds what few events may match;
- *   3  through the heads that begin with the prefixes: finds what few heads match, however old it is;
+ *   1  back from the newest event, a little: finds matches when many events match;
+ *   2  back through the list of an equality, when it is short: finds them when few events may match;
+ *   3  through the heads that begin with the prefixes: finds them when few heads match, however old they are;
  *   4  back through the list of an equality that is long, then back from the newest event again, further.
  *
- * What has not been found after that is known to lie between two revisions: at or above every match that was seen, and
- * below every event that was looked at.
+ * An L that was not found lies between two revisions: at or above every match that was seen, and below every event that
+ * was tested.
  *
- * Each step ends after so many events, bytes or rows of all alternatives together. They are counted in what follows
- * from the log alone (D8), never in time, so every replica ends at the same place. It reads rows only, so the
- * writer must have flushed before, and must not apply anything until the answer is there.
+ * Each step ends after a number of events, bytes or rows of all alternatives together. They follow from the log alone
+ * (D8), and no time is measured, so every replica ends at the same place. It reads rows only, so the writer must have
+ * flushed before, and must not apply anything until the answer is there.
  */
 import { encodeUtf8 } from '#base';
 import type { Conjunction, TextMatch } from '#model';
@@ -34,9 +34,9 @@ export interface PrefixLimits {
   readonly near: LookBackLimits;
   /** Steps 2 and 4, in lists. */
   readonly listed: LookBackLimits;
-  /** Step 3: heads and tip rows. A walk, and a head that is looked up, count as some more. */
+  /** Step 3: heads and tip rows. A walk, and a head that is looked up, count more. */
   readonly rows: number;
-  /** Step 4, what step 1 has seen not included. */
+  /** Step 4, without the events of step 1. */
   readonly far: LookBackLimits;
 }
 
@@ -58,12 +58,12 @@ export interface LatestBounds {
 
 export interface PrefixQuestion {
   readonly alternatives: readonly Conjunction[];
-  /** The database's, all of it in the store. */
+  /** Revision of the database; everything up to it is in the store. */
   readonly revision: number;
   readonly limits: PrefixLimits;
 }
 
-/** An alternative, and what is known of its L. */
+/** An alternative, and the known bounds of its L. */
 interface Search {
   readonly wanted: Conjunction;
   least: number;
@@ -133,7 +133,7 @@ async function narrowByHeads(search: Search, reader: DatabaseReader, rows: RowBu
   else settle(search, latest);
 }
 
-/** L of what the alternative asks for besides prefixes: its own L is not above it. */
+/** L of the alternative without its prefixes, which is an upper bound of its L. */
 function latestOfEqualities(reader: DatabaseReader, wanted: Conjunction, revision: number): number {
   const lookup: HeadLookup = {
     head: (kind, term) => reader.head({ kind, term }),
@@ -142,13 +142,13 @@ function latestOfEqualities(reader: DatabaseReader, wanted: Conjunction, revisio
   return latestOf(equalitiesOf(wanted), lookup, revision);
 }
 
-/** The shortest list of an equality, which every event of the alternative is in; undefined where it asks for none. */
+/** The shortest list of an equality, which has every event of the alternative; undefined without equalities. */
 function shortestListOf(reader: DatabaseReader, wanted: Conjunction): HeadContent | undefined {
   const heads = listsOf(wanted).names.flatMap((name) => reader.head(name) ?? []);
   return heads.toSorted((one, other) => one.count - other.count)[0];
 }
 
-/** Rows that may still be read. Once there are too few it is spent for good: what was left out cannot be told apart. */
+/** Rows that may still be read. Once there were too few it stays spent: the result has skipped rows. */
 class RowBudget {
   isSpent = false;
   #left: number;
@@ -167,14 +167,14 @@ class RowBudget {
 /** Ids that an attribute may have. Undefined: any. */
 type IdSet = ReadonlySet<number> | undefined;
 
-/** What an event of a subject must have besides. */
+/** Other attributes that an event of a subject must have. */
 interface SubjectSets {
   readonly streams: IdSet;
   readonly sources: IdSet;
   readonly types: IdSet;
 }
 
-/** The walk for one alternative. With the budget spent it gives the latest of what it has seen. */
+/** The walk for one alternative. When the budget is spent it returns the latest match that it has seen. */
 class PrefixWalk {
   readonly #reader: DatabaseReader;
   readonly #rows: RowBudget;
@@ -279,8 +279,8 @@ class PrefixWalk {
   }
 
   /**
-   * Visits the heads that a match allows, in the order of their terms, until the budget is spent. Each is paid for by
-   * itself, before its tips are: how many a slice has is the store's business, and must not show (D8).
+   * Visits the heads that a match allows, in the order of their terms, until the budget is spent. Each head is counted
+   * singly, before its tips: the size of a slice depends on the store and must not change the result (D8).
    */
   async #visit(kind: HeadKind, match: TextMatch | undefined, visit: (head: HeadFields) => void): Promise<void> {
     if (!this.#rows.take(WALK_ROWS)) return;

@@ -12,23 +12,23 @@ import { HEAD_KIND, type HeadKind } from './keys.ts';
 import type { TipRow } from './small-rows.ts';
 import { latestOfSubject, latestOfType } from './tips.ts';
 
-/** Where heads and tips are looked up: in the writer's memory, or in the store. */
+/** Looks up heads and tips: in the writer's memory, or in the store. */
 export interface HeadLookup {
   /** The head of a term; of "no subject" when the term is undefined. */
   head(kind: HeadKind, term: Uint8Array | undefined): HeadFields | undefined;
   tip(head: HeadFields, mask: number, ids: readonly number[]): TipRow | undefined;
 }
 
-/** Whether the alternative asks for a prefix. */
+/** True when the alternative has a prefix. */
 export function hasPrefix({ stream, type, subject }: Conjunction): boolean {
   return stream?.kind === 'prefix' || type?.kind === 'prefix' || subject?.kind === 'prefix';
 }
 
-/** L of an alternative without prefixes. `revision` is the database's: every transaction has an event. */
+/** L of an alternative without prefixes. `revision` is that of the database: every transaction has an event. */
 export function latestOf(wanted: Conjunction, lookup: HeadLookup, revision: number): number {
   const { stream, source, type, subject } = wanted;
   const typeHead = headOf(lookup, HEAD_KIND.TYPE, type);
-  // A source implies its stream, so where there is one the stream need not be looked at.
+  // A source implies its stream, so beside a source the stream is ignored.
   const list =
     source === undefined ? headOf(lookup, HEAD_KIND.STREAM, stream) : lookup.head(HEAD_KIND.SOURCE, encodeUtf8(source));
   const isListAsked = source !== undefined || stream !== undefined;

@@ -1,6 +1,6 @@
 /**
- * The newest events of one posting list, looked at backwards until one matches: the L of a selector whose equality few
- * events meet is found in the list of the equality, however old it is.
+ * Reads the events of one posting list backwards until one matches: when few events have the value of an equality, L of
+ * the selector is found in the list of that equality, however old it is.
  */
 import { type Conjunction, eventFacts, type Matcher, matcherOf, selectorOf } from '#model';
 import type { HeadContent } from './head.ts';
@@ -13,18 +13,18 @@ import type { LookBackLimits } from './recent-events.ts';
 export interface ListedLookBack {
   /** The latest match; 0: none was seen. */
   readonly found: number;
-  /** Every event of the list above this revision has been looked at; 0: every event. */
+  /** Every event of the list above this revision was tested; 0: every event. */
   readonly lookedDownTo: number;
 }
 
-/** Limits are for all lists together. A transaction counts whole, once for each list that it is met in. */
+/** The limits apply to all lists together. A transaction counts with all its bytes, once for each list. */
 export class ListedEvents {
   readonly #reader: DatabaseReader;
   readonly #revision: number;
   #comparisons: number;
   #bytes: number;
 
-  /** `revision` is the database's, all of it in the store. */
+  /** `revision` is that of the database; everything up to it is in the store. */
   constructor(
     reader: DatabaseReader,
     { revision, comparisons, bytes }: LookBackLimits & { readonly revision: number },
@@ -35,7 +35,7 @@ export class ListedEvents {
     this.#bytes = bytes;
   }
 
-  /** Events that may still be looked at. */
+  /** Events that may still be tested. */
   get comparisonsLeft(): number {
     return this.#comparisons;
   }
@@ -62,7 +62,7 @@ export class ListedEvents {
     return { found: 0, lookedDownTo: 0 };
   }
 
-  /** Takes an event of the revision off what is left; false when that is too little. */
+  /** Subtracts an event of the revision from the budget; false when the budget is exhausted. */
   #pay(revision: number, paidFor: number): boolean {
     if (revision !== paidFor) {
       const { position, end } = this.#reader.transactionHead(revision);

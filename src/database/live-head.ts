@@ -44,7 +44,7 @@ export class LiveHead implements HeadFields {
   inlineCount = 0;
   readonly last: PostingPlace = new PostingPlace();
 
-  /** It differs from its row, and stands in the writer's list of those. */
+  /** True when it differs from its row, and so is in the writer's list of changed heads. */
   changed = false;
   /** The next head of the cache with the same hash. */
   next: LiveHead | undefined = undefined;
@@ -58,8 +58,7 @@ export class LiveHead implements HeadFields {
   #packedLast: PostingPlace | undefined = undefined;
 
   /**
-   * Of a subject with one event, which nobody has asked for since: what it is called stands in somebody else's bytes.
-   * See `begin`.
+   * True for a subject with one event that was not looked up since: its term is a view of borrowed bytes. See `begin`.
    */
   isLent = false;
   #name: HeadName | undefined;
@@ -116,7 +115,7 @@ export class LiveHead implements HeadFields {
     this.#packed = undefined;
   }
 
-  /** Takes its term as its own: it will be asked for again. */
+  /** Copies its term, because the head will be looked up again. */
   keep(): void {
     this.isLent = false;
     if (this.count === 0) this.tips = [];

@@ -1,13 +1,13 @@
 /**
- * The heads of one database as its writer needs them: found by the bytes of a term, made when they are new, and written
- * when they changed.
+ * The heads of one database for its writer: found by the bytes of a term, created when they are new, and written when
+ * they changed.
  *
  * Hot heads are cached in two generations. A lookup promotes a head to the young one; when the young one is full, and
  * only right after a flush has reached the store, it becomes the old one and the old one is dropped. A head with
- * changes that the store does not have yet was touched after that flush began, so it is never in what is dropped.
+ * changes that the store does not have yet was touched after that flush began, so it is never dropped.
  *
- * A new subject is mostly a subject of one event. Its head is no hot one before it is asked for again; until then it is
- * among the fresh ones (fresh-heads.ts), and forgotten when its row is in the store.
+ * A new subject mostly has one event. Its head is not hot before it is looked up again; until then it is a fresh one
+ * (fresh-heads.ts), which is forgotten when its row is in the store.
  */
 import { ByteWriter, decodeUtf8, encodeUtf8 } from '#base';
 import type { KvBatch } from '#kv';
@@ -38,11 +38,11 @@ export interface NextIds {
 
 export interface LiveHeadsOptions {
   readonly nextIds: NextIds;
-  /** HEADS_KEPT, but for tests. */
+  /** HEADS_KEPT, except in tests. */
   readonly headsKept: number;
 }
 
-/** Shared by all databases without heads, thousands perhaps; nothing is ever added to it. */
+/** Shared by all databases without heads, perhaps thousands; nothing is added to it. */
 const NO_FRESH = new FreshHeads();
 const NO_HEADS = new Map<number, LiveHead>();
 
@@ -82,7 +82,7 @@ export class LiveHeads {
     };
   }
 
-  /** The head of the term `[from, to)` of `bytes`; undefined when no event ever had it. */
+  /** The head of the term `[from, to)` of `bytes`; undefined when no event has it. */
   find(kind: HeadKind, bytes: Uint8Array, from: number, to: number): LiveHead | undefined {
     this.#hash.start(hashDomainOfHeads(kind));
     this.#hash.add(bytes, from, to);
@@ -154,7 +154,7 @@ export class LiveHeads {
     this.#chunks.push(chunk);
   }
 
-  /** The tip row of a spilled head, with what is not flushed yet. */
+  /** The tip row of a spilled head, with unflushed changes. */
   tip(head: LiveHead, mask: number, ids: readonly number[]): TipRow {
     this.#withTipRows.add(head);
     return liveTip(head, mask, ids, () => this.#storedTip(head, mask, ids)).row;
@@ -210,7 +210,7 @@ export class LiveHeads {
     writeHead(this.#row, head, this.#inline.view());
   }
 
-  /** What was flushed is in the store now: heads that nobody has asked for lately may go. */
+  /** The last flush is in the store: heads that were not looked up lately may be evicted. */
   flushed(): void {
     this.#freshInFlight.clear();
     for (const head of this.#withTipRows) {
@@ -256,7 +256,7 @@ export class LiveHeads {
     return head;
   }
 
-  /** The head of a subject that this flush made, or the one on its way: who asks for it once will ask for it again. */
+  /** A fresh head of the current flush or of that in flight, kept from now on: it is likely to be looked up again. */
   #keptFresh(hash: number, bytes: Uint8Array, from: number, to: number): LiveHead | undefined {
     const head = this.#fresh.find(hash, bytes, from, to) ?? this.#freshInFlight.find(hash, bytes, from, to);
     if (head === undefined) return undefined;

@@ -1,9 +1,9 @@
 /**
- * The event ids of one flush, from the moment that they are given until their rows are in the store: a hash table from
- * the hash of (stream, stored id) to where the event is.
+ * The event ids of one flush, from their assignment until their rows are in the store: a hash table from the hash of
+ * (stream, stored id) to the position of the event.
  *
- * Two events may share a hash without sharing an id. Their rows then become one row with several places, and whoever
- * finds it compares the events themselves.
+ * Two events may share a hash without sharing an id. They then share one row with several positions, and each lookup
+ * compares the events themselves.
  */
 import { assert, ByteWriter } from '#base';
 import type { KvBatch } from '#kv';
@@ -24,7 +24,7 @@ export interface PendingId {
   revision: number;
   index: number;
   position: number;
-  /** Places that share the hash and are not of this flush. Undefined: nobody else has this hash. */
+  /** Events of earlier flushes with the same hash. Undefined: there are none. */
   others: readonly EventPlace[] | undefined;
 }
 
@@ -90,7 +90,7 @@ export class PendingIds {
     }
   }
 
-  /** Places of the ids in use, each behind the upper half of its hash, ascending. */
+  /** Indices of the ids in use, each after the upper half of its hash, ascending. */
   #inOrder(): Float64Array {
     assert(this.#count <= COUNT_MAX, 'The ids of one flush can be put in order', this.#count);
     const ranked = new Float64Array(this.#count);

@@ -1,6 +1,6 @@
 /**
- * The records of one flush, from the moment that they are decided until they are in the store, and the rows that say
- * where records begin.
+ * The records of one flush, from their decision until they are in the store, and the rows with the positions of
+ * records.
  */
 import { assert, ByteWriter, type GroupId } from '#base';
 import type { KvBatch, SegmentStart } from '#kv';
@@ -41,7 +41,7 @@ export class PendingRecords {
     return this.#records.length;
   }
 
-  /** Position behind the records. */
+  /** Position after the records. */
   get #end(): number {
     return this.#position + this.#records.length;
   }
@@ -72,7 +72,7 @@ export class PendingRecords {
     return this.#position + writeRecord(this.#records, this.#scratch, record);
   }
 
-  /** The same for a control record; returns the position behind it. */
+  /** The same for a control record; returns the position after it. */
   appendControl(record: ControlToWrite): number {
     writeControl(this.#records, this.#scratch, record);
     return this.#end;

@@ -1,6 +1,6 @@
 /**
- * The effective times of one flush: a row for every second. A row takes whole transactions, so that the first revision
- * in it, which is in its key, tells it from the other rows of its second.
+ * The effective times of one flush: a row for every second. A row has whole transactions, so that its first revision,
+ * which is in its key, distinguishes it from the other rows of its second.
  */
 import { ByteWriter } from '#base';
 import type { KvBatch } from '#kv';

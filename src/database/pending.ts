@@ -1,6 +1,6 @@
 /**
- * What one flush will write, apart from heads: records, event ids, times and transaction ids. The writer has two of
- * them: one takes what is applied now, the other is on its way to the store; both are looked into until it has arrived.
+ * The content of one flush, apart from heads: records, event ids, times and transaction ids. The writer has two of
+ * them: one for entries that are applied now, and one that is being written; lookups search both.
  */
 import { PendingIds } from './pending-ids.ts';
 import { PendingRecords } from './pending-records.ts';

@@ -1,5 +1,5 @@
 /**
- * Posting entries: for every event of a list, where it is, when it took effect and when it was recorded. An index hit
+ * Posting entries: for every event of a list its position, its effective time and its recorded time. An index hit
  * therefore needs one read of the history, and a time range is decided without loading anything.
  *
  * An entry is written relative to the one before it in its row (the first one relative to zeros):
@@ -78,7 +78,7 @@ export class PostingPlace implements PackedEntry {
 
 const ZERO = new PostingPlace();
 
-/** What the entry of an event says besides its place and effective time: 0 if it took effect when it was recorded. */
+/** The extra field of an event's entry: 0 if it took effect when it was recorded, and has no stored id. */
 export function extraOf(event: TimedEvent, recordedTimeMs: number): number {
   const lag = recordedTimeMs - effectiveMsOf(event.seconds, event.nanos);
   return (lag < 0 ? -2 * lag - 1 : 2 * lag) * 2 + (event.storedId === undefined ? 0 : 1);

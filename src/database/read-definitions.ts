@@ -1,10 +1,10 @@
 /**
  * The definitions of a database, read from its history: rows give the position of each definition by its number, and
  * a ledger is built from these records. The machine that applies entries builds its ledger when it is opened. A reader
- * has its own, perhaps in another isolate, and adds the new records when the applied row counts more of them.
+ * has its own, perhaps in another thread, and adds the new records when the applied row counts more of them.
  *
- *   D24  What a reader is told of definitions is what the records up to an applied row say, of the one at the moment of
- *        the question or a later one; a reader of one copy is never told less than before.
+ *   D24  A reader of definitions returns those of the records up to an applied row: the current one at the time of the
+ *        request, or a later one. Reads of one replica never go back.
  */
 import type { Revision } from '#base';
 import {
@@ -23,13 +23,13 @@ import { DefinitionLedger } from './definition-ledger.ts';
 import { DatabaseReader, type DatabaseSource } from './reader.ts';
 import { type ControlRecord, isControl } from './record.ts';
 
-/** What is defined, as far as a reader has come; good until the reader waits for something. */
+/** The definitions that a reader has loaded; valid until the reader waits for something. */
 export interface Definitions {
   /** The versions that had been defined at the revision and are not deleted, by kind, name and version. */
   list(revision: Revision, kind?: ComponentKind): readonly DefinedVersion[];
   /** The versions with one name, from the first on. */
   versions(title: ComponentTitle, revision: Revision): readonly DefinedVersion[];
-  /** The highest that was ever given, maybe to one that is deleted; 0: none. */
+  /** The highest version number, deleted ones included; 0: none. */
   lastVersion(title: ComponentTitle): number;
 }
 
@@ -76,7 +76,7 @@ export class ReadDefinitions {
    */
   async current(): Promise<Definitions> {
     const wanted = this.#reader.applied()?.definitions ?? 0;
-    // Others are taken in first: what was asked for may be among them.
+    // A concurrent call may load them; the loop then checks again.
     while (this.#count < wanted) {
       this.#goingOn ??= this.#goOn(wanted).finally(() => {
         this.#goingOn = undefined;
@@ -94,14 +94,14 @@ export class ReadDefinitions {
   }
 }
 
-/** A number that is higher whenever something else is defined, as far as the rows go; 0: nothing ever was. A get. */
+/** A number that increases with every change of a definition in the rows; 0: no change so far. Costs one get. */
 export function lastDefinition(source: DatabaseSource): number {
   return new DatabaseReader(source).applied()?.definitions ?? 0;
 }
 
 /**
- * The bytes of a component, put together part by part, so that a large one does not hold other reads. Undefined when
- * they never were here, or not all of them. That they have the digest is for their user to see.
+ * The bytes of a component, read part by part, so that a large one does not delay other reads. Undefined when they are
+ * missing or incomplete. The caller checks the digest.
  */
 export async function componentBytes(
   source: DatabaseSource,

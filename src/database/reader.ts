@@ -1,10 +1,10 @@
 /**
- * What one reader may see of one database: rows, each by one synchronous get, and the records of its history.
+ * Reads one database: rows, each by one synchronous get, and the records of its history.
  *
- * A reader runs at a revision that it has chosen and the node has applied. It needs no snapshot (D7): rows and records
- * of that revision and below never change, and those above it are recognised and left out. Everything that it reads
- * has a checksum, which is verified. It throws `CorruptRecord` for what fails that, `UnexpectedRow` for what is missing
- * or not what was looked for; it never repairs and never writes.
+ * A reader runs at a chosen revision that the node has applied. It needs no snapshot (D7): rows and records of that
+ * revision and below never change, and later ones are recognised and skipped. It verifies the checksum of everything
+ * that it reads. It throws `CorruptRecord` for a wrong checksum, and `UnexpectedRow` for a row that is missing or not
+ * the expected one; it never repairs and never writes.
  */
 import { ByteReader, type GroupId, type Sha256, whenDone } from '#base';
 import type { HistoryRange, KvReader } from '#kv';
@@ -53,12 +53,12 @@ export interface StoredEvent {
   readonly storedId?: string;
 }
 
-/** Whole records of a history, one behind the other. */
+/** Whole records of a history, consecutive. */
 export interface RecordSlice {
   readonly records: readonly StoredRecord[];
   /** The records themselves. */
   readonly bytes: Uint8Array;
-  /** Position behind the last of them. */
+  /** Position after the last of them. */
   readonly end: number;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The newest events of a database, looked at backwards until each of some alternatives has been seen: the L of a
- * selector that many events match is near the end.
+ * Reads the newest events of a database backwards until each of some alternatives has a match: L of a selector that
+ * many events match is near the end.
  */
 import { type Conjunction, eventFacts, type Matcher, matcherOf, selectorOf } from '#model';
 import type { DatabaseReader } from './reader.ts';
@@ -33,23 +33,23 @@ export class RecentEvents {
     this.#lookedDownTo = revision;
   }
 
-  /** Every event above this revision has been looked at. */
+  /** Every event above this revision was tested. */
   get lookedDownTo(): number {
     return this.#lookedDownTo;
   }
 
-  /** L of the alternative at this place; 0 when no event looked at so far matches it. */
+  /** L of the alternative with this index; 0 when no tested event matches it. */
   found(place: number): number {
     return this.#found[place] ?? 0;
   }
 
-  /** Goes on from where it ended, until every alternative has been seen or a limit is reached. */
+  /** Continues, until every alternative has a match or a limit is reached. */
   lookBack(limits: LookBackLimits): void {
     let { comparisons, bytes } = limits;
     for (; this.#lookedDownTo > 0 && this.#openCount > 0; this.#lookedDownTo--) {
       const revision = this.#lookedDownTo;
       const events = Math.floor(comparisons / this.#alternatives.length);
-      // Said by its head, so that a transaction that is too long is not read.
+      // From its head, so that a transaction that is too long is not read.
       const { position, end } = this.#reader.transactionHead(revision);
       bytes -= end - position;
       if (events === 0 || bytes < 0) return;
@@ -58,7 +58,7 @@ export class RecentEvents {
       const affordable = Math.min(eventCount, events);
       comparisons -= eventCount * this.#alternatives.length;
       this.#lookAt(transaction, affordable);
-      // What matches one event of it has its L; what matches none may match another.
+      // An alternative that matches one of these events has its L; another one may match an untested event.
       if (affordable < eventCount) return;
     }
   }

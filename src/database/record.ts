@@ -38,7 +38,7 @@ import { HASH_BYTES } from './applied-state.ts';
 /** A control record: everything but a transaction. */
 export type ControlKind = typeof RECORD.DEFINITION | typeof RECORD.REFUSAL;
 
-/** Every record is longer: it has a hash of 32 bytes, and more than a time or an id behind it. */
+/** Every record is longer: it has a hash of 32 bytes, followed by more than a time or an id. */
 export const RECORD_BYTES_MIN = 40;
 
 /** No control record is longer, because an entry of the log has at most 2 MiB. */
@@ -79,7 +79,7 @@ export interface TransactionHead {
   readonly place: LogPlace;
   /** Position of its `LoggedTransaction` in the history. */
   readonly position: number;
-  /** Position behind its record. */
+  /** Position after its record. */
   readonly end: number;
 }
 
@@ -104,7 +104,7 @@ export interface ControlRecord {
   readonly payload: Uint8Array;
   /** Position of the record in the history. */
   readonly position: number;
-  /** Position behind the record. */
+  /** Position after the record. */
   readonly end: number;
 }
 
@@ -167,7 +167,7 @@ export function controlHash(
   return sha256([before.chainHash, before.control?.hash ?? NO_BYTES, Uint8Array.of(kind), payload]);
 }
 
-/** Bytes of the record that begins at `at`; undefined when the bytes end before that is said. */
+/** Bytes of the record at `at`; undefined when the bytes end inside its length. */
 export function recordLength(bytes: Uint8Array, at: number): number | undefined {
   const reader = new ByteReader(bytes, at + 1);
   const length = reader.varint();

@@ -1,12 +1,12 @@
 /**
- * A database that has lost its quorum goes on as another instance, in another group, with what one node holds of it.
+ * A database that has lost its quorum continues as another instance, in another group, with the replica of one node.
  *
  * ```
  *   name -> instance A, group 4, on nodes 1 2 3        recover group 4 from node 3 as B
- *   name -> instance B, group 9, on node 3             B's rows are made of those that node 3 has of group 4
+ *   name -> instance B, group 9, on node 3             B's rows are copies of those of group 4 on node 3
  * ```
- * What is left of group 4 elsewhere may elect a leader and commit what it wants: nobody asks it any more. The history
- * is that of A, and so is its chain of hashes: it begins with the id of the first instance of all, the root (D19).
+ * Other replicas of group 4 may elect a leader and commit entries: no client reaches them any more. B has the history
+ * of A and its chain of hashes, which begins with the id of the very first instance, the root (D19).
  *
  *   D21  A catalog that begins another cluster names one node that is not removed, and of each database another
  *        instance, in a group that was never used, or none.
@@ -15,25 +15,25 @@ import { type DatabaseId, type GroupId, type NodeId, nodeOf, type Revision, repl
 import type { RecoverEntry } from './catalog-recovery.ts';
 import type { Binding } from './catalog-rows.ts';
 
-/** What an instance goes on as. */
+/** The instance that continues another one. */
 export interface Successor {
   readonly databaseId: DatabaseId;
-  /** Who holds the copy that it goes on with, and alone holds the new instance at first. */
+  /** The node with the replica that it continues, and with the only replica of the new instance at first. */
   readonly node: NodeId;
-  /** Whose rows on that node it is made of. */
+  /** The group whose rows on that node it copies. */
   readonly origin: GroupId;
-  /** What the copy held when it was decided. */
+  /** Revision of the replica when the recovery was decided. */
   readonly revision: Revision;
   readonly chainHash: Uint8Array;
 }
 
-/** The binding that takes the place of this one, in that group. Undefined when the node holds no copy. */
+/** The binding that replaces this one, in that group. Undefined when the node has no replica. */
 export function recover(before: Binding, entry: RecoverEntry, group: GroupId): Binding | undefined {
   const holds = before.replicas.some((replica) => nodeOf(replica) === entry.node);
   return holds ? successorOf(before, { ...entry, origin: before.group }, group) : undefined;
 }
 
-/** The binding of an instance that goes on as another one, in that group. */
+/** The binding of the instance that continues another one, in that group. */
 export function successorOf(
   before: Binding,
   { databaseId, node, origin, ...held }: Successor,

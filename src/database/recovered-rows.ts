@@ -1,10 +1,10 @@
 /**
  * The rows and the history of a recovered instance (D19): those of its origin, on the same node, in another group.
  *
- * No row but the applied row says which group or instance it is of, and nothing is written to the origin any more; so
- * they are copied as they are, in any order, as often as a crash makes it necessary. The applied row comes last, for
- * with it the instance is there. It says that the log begins behind what was copied: records name their entries, and
- * the new group continues to count from there.
+ * Only the applied row names its group and instance, and nothing is written to the origin any more. So the rows are
+ * copied unchanged, in any order, and again after a crash. The applied row is last, because it makes the instance
+ * exist. By it the log begins after the copied history: records name their entries, and the new group continues from
+ * there.
  */
 import { ByteWriter, type DatabaseId, toHex, toLogIndex } from '#base';
 import type { KvBatch, KvStore } from '#kv';
@@ -16,18 +16,18 @@ import { slices } from './walks.ts';
 
 const GROUP_PREFIX_BYTES = 5;
 
-/** What the instance is, beside what its origin was. */
+/** Fields of the instance that differ from those of its origin. */
 export interface RecoveredInstance {
   readonly databaseId: DatabaseId;
   readonly rootId: DatabaseId;
-  /** Who belongs to its group at first. */
+  /** First membership of its group. */
   readonly membership: Uint8Array;
 }
 
 /**
  * Copies every row of the origin but its applied row, and its history, to the group of `target`, which has no applied
- * row yet; what an earlier attempt has left there is cleared. Nothing else may write either group meanwhile. False when
- * `goesOn` said no in between.
+ * row yet; rows of an earlier attempt are cleared first. Nothing else may write either group meanwhile. False when
+ * `goesOn` returned false in between.
  */
 export async function copyRows(
   store: KvStore,

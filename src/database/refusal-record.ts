@@ -7,7 +7,7 @@
  *                     varint revision, of a range its start, and varint end
  * kind 2, too broad   varint place
  * ```
- * What a constraint selected is not kept: no answer says it. The words of an answer are made when it is read.
+ * The selector of a constraint is not kept: no reply contains it. The message of a reply is made when it is read.
  */
 import { assert, ByteReader, ByteWriter, type ConstraintViolation } from '#base';
 import { ALL, type Constraint, decide } from '#model';
@@ -113,7 +113,7 @@ function readViolations(row: ByteReader, count: number): RefusalCause | undefine
 function constraintOf(code: number, row: ByteReader): Constraint | undefined {
   const hasSelector = code > WITH_SELECTOR;
   const kind = KINDS[(hasSelector ? code - WITH_SELECTOR : code) - 1];
-  // What a violation says does not depend on which selector it was.
+  // The message of a violation does not depend on the selector.
   const selector = hasSelector ? ALL : undefined;
   const first = row.varint();
   if (kind === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** One event of a transaction on its way into the indexes; kept and filled anew for the next transaction. */
+/** One event of a transaction that is being indexed; the object is reused for the next transaction. */
 import type { LiveHead } from './live-head.ts';
 import type { PendingId } from './pending-ids.ts';
 

@@ -3,11 +3,11 @@
  *
  * The head of a stream or a source keeps, for each event type in it, the latest revision and the latest without a
  * subject. The head of a subject keeps the latest revision of each combination of stream, source and type. A source
- * belongs to one stream, so together with a source the stream says nothing. The list of events without a subject needs
- * no tips: the three other kinds answer for it.
+ * belongs to one stream, so a stream beside a source restricts nothing. The list of events without a subject needs no
+ * tips: the three other kinds have them.
  *
- * Beyond TIPS_MAX combinations a head spills for good: every combination, and of subjects every part of one that can be
- * asked for, gets a row of its own.
+ * Beyond TIPS_MAX combinations a head spills permanently: every combination gets a row of its own, and for subjects
+ * also every part of a combination that a selector can name.
  */
 import { type HeadFields, SUBJECT_TIP, TIPS_MAX, TYPE_TIP } from './head.ts';
 import type { LiveHead, LiveTip } from './live-head.ts';
@@ -16,7 +16,7 @@ import type { TipRow } from './small-rows.ts';
 /** Bits of a tip row's mask: which ids follow it in the key, in this order. */
 const MASK = { STREAM: 1, SOURCE: 2, TYPE: 4 } as const;
 
-/** What else an event of a subject must have; 0 stands for "any". Ids start at 1. */
+/** Other attributes that an event of a subject must have; 0 is "any". Ids start at 1. */
 export interface SubjectTipQuery {
   readonly streamId: number;
   readonly sourceId: number;

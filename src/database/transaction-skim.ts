@@ -1,7 +1,7 @@
 /**
- * The events of one transaction on their way into the indexes: offsets into the body, and the heads that they go under.
+ * The events of one transaction that is being indexed: offsets into the body, and the heads of their lists.
  *
- * Nothing is copied and, after the first large transaction, nothing is allocated: the objects are kept and filled anew.
+ * Nothing is copied and, after the first large transaction, nothing is allocated: the objects are reused.
  */
 import { assert, varintLength } from '#base';
 import { EventSpans, type TransactionBodyView } from '#model';
@@ -53,7 +53,7 @@ export class TransactionSkim {
     assert(this.#count > 0, 'A transaction has one event or more');
   }
 
-  /** Forgets the heads of the last transaction: the cache may let go of them now. */
+  /** Drops the heads of the last transaction, so that the cache may evict them. */
   forget(): void {
     this.#last = undefined;
   }

@@ -1,6 +1,6 @@
 /**
  * Walks over many rows or records, in slices, such as heads by prefix (the listings). Each is an async generator that
- * yields what one wait fetched. Leaving the loop early closes the range underneath.
+ * yields the rows of one fetch. Leaving the loop early closes the underlying range.
  */
 import { compareBytes } from '#base';
 import type { HistoryRange, KvRange, KvRow } from '#kv';
@@ -17,7 +17,7 @@ export interface HeadWalk {
   readonly kind: HeadKind;
   /** Only terms that begin with it. */
   readonly prefix: Uint8Array;
-  /** Only terms behind it, in byte order. */
+  /** Only terms after it, in byte order. */
   readonly after?: Uint8Array;
 }
 
@@ -57,7 +57,7 @@ export async function* slices(range: KvRange): AsyncGenerator<readonly KvRow[]> 
 }
 
 function behindTerm(reader: DatabaseReader, kind: HeadKind, term: Uint8Array): Uint8Array {
-  // A term is ended by 00, so the least key behind it ends with 01: longer terms that it begins stay in.
+  // A term ends with 00, so the least key after it ends with 01: longer terms with this prefix are included.
   const key = reader.keys.head({ kind, term }).slice();
   key[key.length - 1] = 1;
   return key;

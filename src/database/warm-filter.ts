@@ -1,7 +1,7 @@
 /**
- * Tells the filter every key that the store has rows for, slice by slice, after a restart.
+ * Adds every key that has a row in the store to the filter, slice by slice, after a restart.
  *
- * Keys that are added by the writer meanwhile go into the filter at once, so it is complete when the walk ends.
+ * The writer adds new keys to the filter at once, so it is complete when the walk ends.
  */
 import { ByteReader } from '#base';
 import type { KeyFilter } from './key-filter.ts';

@@ -4,8 +4,8 @@
  * It checks characters, percent escapes, scheme and authority only; nothing is decoded, resolved or folded in case,
  * because a source is stored and compared as written.
  *
- * The stream of a source (SPEC-EVENT-STREAM) is the last non-empty segment of its path; without one, the host; without a
- * host, the whole source. It is kept as written, percent escapes included. The path excludes query and fragment, and
+ * The stream of a source (SPEC-EVENT-STREAM) is the last non-empty segment of its path; without one, the host; without
+ * a host, the whole source. It is kept as written, percent escapes included. The path excludes query and fragment, and
  * the part after a scheme without a slash is no segment. (M3)
  * ```
  * orders                           -> orders

@@ -1,6 +1,6 @@
 /**
- * An idle group, a "group at rest": its heartbeats are sent, received and answered without a Raft step, which would only
- * update times (R14). A node has thousands of such groups, each with several heartbeats per second.
+ * An idle group, a "group at rest": its heartbeats are sent, received and answered without a Raft step, which would
+ * only update times (R14). A node has thousands of such groups, each with several heartbeats per second.
  *
  * ```
  *   input ── changes only times ──> recorded, and the same messages sent again
@@ -8,8 +8,8 @@
  * ```
  * The state is never visible with outdated times: reading the state of the group updates them first.
  *
- * Heartbeats that repeat for long are not even recorded per group (C31): they are rows of a delta-encoded table, one per
- * node and direction. The group computes how often its row has repeated when its state is read.
+ * Heartbeats that repeat for long are not even recorded per group (C31): they are rows of a delta-encoded table, one
+ * per node and direction. The group computes how often its row has repeated when its state is read.
  */
 import { type GroupId, type NodeId, nodeOf } from '#base';
 import {

@@ -1,5 +1,5 @@
-// Goal: each cell of the table of SPEC-CONSTRAINTS holds (M7), and constraints are decoded from any wire form. Method: the
-// table, cell by cell, at and around its limits; wire bytes in hexadecimal.
+// Goal: each cell of the table of SPEC-CONSTRAINTS holds (M7), and constraints are decoded from any wire form. Method:
+// the table, cell by cell, at and around its limits; wire bytes in hexadecimal.
 import { describe, expect, it } from 'vitest';
 import {
   ALL,
