@@ -1,9 +1,9 @@
 /**
- * The buffer in which a batch is put together: records are staged side by side, then sealed in place, and the result is
- * the bytes that go to disk in one write.
+ * The buffer in which a batch is assembled: records are staged side by side, then sealed in place, and the result is
+ * written to disk in one write.
  *
  * Staging copies each message once, not each record. Sealing walks the records once and gives each its chain and its
- * checksum. This file does not write, and it does not know in which segment there is room.
+ * checksum. This file does not write, and does not choose the segment.
  */
 import { assert, crc32, type GroupId, toGroupId } from '#base';
 import { checksum } from './basis/checksum.ts';

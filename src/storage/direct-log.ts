@@ -1,6 +1,6 @@
 /**
- * The log on its caller's own thread, which waits for each sync. Everything that the caller appends before the flush
- * runs becomes durable together.
+ * The log on its caller's thread, which waits for each sync. Everything that the caller appends before the flush runs
+ * becomes durable together.
  */
 import { assert } from '#base';
 import { GroupCommit } from './group-commit.ts';

@@ -1,7 +1,7 @@
 /**
- * Watches the free space of the data directory: asks the file system and decides.
+ * Watches the free space of the data directory: reads it from the file system, and decides the level.
  *
- * It has no timer: its owner calls `check` a few times a second, and asks `level` before it takes a write.
+ * It has no timer: its owner calls `check` a few times a second, and reads `level` before it accepts a write.
  */
 import { statfsSync, statSync } from 'node:fs';
 import { gone } from './basis/storage-failure.ts';

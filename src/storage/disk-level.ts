@@ -1,13 +1,13 @@
 /**
- * How full the disk is, and what follows from it: a decision over numbers, without a disk.
+ * The level of the disk by its free space, and the operations that it allows: a decision over numbers, without a disk.
  *
- *   open              everything goes
- *   refusing-writes   below the soft level: what users write is refused, deletes and checkpoints go on, so that space
- *                     can come back
- *   read-only         below the hard level: nothing is appended, reads go on
+ *   open              everything is allowed
+ *   refusing-writes   below the soft level: writes of clients are refused; deletes and checkpoints continue, so that
+ *                     space can be freed
+ *   read-only         below the hard level: nothing is appended, reads continue
  *
- *   W15  Users write only while the soft level is kept.
- *   W16  A level is left for a better one only with an eighth to spare, so that it does not flap.
+ *   W15  Clients write only while free space is above the soft level.
+ *   W16  The level improves only with an eighth of hysteresis, so that it does not flap.
  */
 
 export type DiskLevel = 'open' | 'refusing-writes' | 'read-only';

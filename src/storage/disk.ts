@@ -1,11 +1,11 @@
 /**
- * The few things that the log asks of a file system, as a port: the node's own files, or a simulated disk that loses
- * what was not synced.
+ * The port for the few operations of a file system that the log needs: the node's own files, or a simulated disk that
+ * loses unsynced bytes.
  *
- * Everything is synchronous but the two methods that prepare a spare segment in the background. Every failure throws;
- * nothing is tried again here.
+ * Everything is synchronous except the two methods that prepare a spare segment in the background. Every failure
+ * throws; nothing is retried here.
  *
- * What the log relies on, and no more:
+ * The log relies on the following, and no more:
  *   - after `sync` returned, the bytes written to that file before it survive a power loss;
  *   - after `syncDirectory` returned, so do the names in it;
  *   - before that, any subset of the sectors written may have survived, each of them whole.
@@ -69,7 +69,7 @@ const nodeDisk: Disk = {
   },
 };
 
-/** The same, for the log: with the patience of descriptors.ts where a file is opened. */
+/** The same, for the log: opening a file is retried (descriptors.ts). */
 export const patientDisk: Disk = {
   ...nodeDisk,
   list: (directory) => patiently(() => nodeDisk.list(directory)),

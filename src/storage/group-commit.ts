@@ -1,9 +1,9 @@
 /**
- * What waits for the disk, and how it becomes durable together.
+ * The queue of records that wait for the disk, and become durable together.
  *
- * Records are queued as they come; `flush` makes everything queued durable by one write and one sync, and says through
- * which message the log is durable now. While a flush runs its thread does nothing else, so whatever arrives meanwhile
- * is the next batch: there is no timer and no window to set.
+ * Records are queued as they arrive; `flush` makes everything queued durable by one write and one sync, and reports the
+ * last durable message. While a flush runs its thread does nothing else, so all records that arrive meanwhile are the
+ * next batch: there is no timer and no window to set.
  *
  *   W14  Messages become durable in the order in which they were queued, and are reported only after their sync;
  *        after a failure nothing is reported any more.

@@ -1,4 +1,4 @@
-/** The small pieces that LevelDB's files are made of: masked checksums, numbers of a fixed length. */
+/** Small parts of the format of LevelDB's files: masked checksums, numbers of a fixed length. */
 import { crc32c } from '#base';
 
 /** LevelDB stores sums of bytes that may themselves hold sums; it turns and shifts them so that these stay apart. */

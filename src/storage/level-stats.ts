@@ -1,4 +1,4 @@
-/** What LevelDB tells of its compactions, in the one form in which it does: a table of text. */
+/** Parses LevelDB's statistics of compactions, a table of text. */
 import { assert } from '#base';
 
 /** One level of tables, since the store was opened. LevelDB rounds seconds, and bytes to MiB. */

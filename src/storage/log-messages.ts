@@ -1,5 +1,5 @@
 /**
- * What crosses the border between the log's user and the log's thread. Records travel as bare bytes whose buffer is
+ * Messages between the user of the log and the log's thread. Records are sent as bare bytes whose buffer is
  * transferred; the n-th message of records is batch n on both sides, so it carries no number.
  */
 

@@ -1,11 +1,11 @@
 /**
- * The log on a thread of its own, as its user holds it.
+ * The log on a thread of its own, from the view of its user.
  *
- * A sync takes the thread that waits for it out of the world for a fraction of a millisecond, or for many of them when
- * the disk is busy; the pool of libuv would do as well, but its four threads are shared with everything else, and a
- * sync that queues behind other work was seen to take a thousand times longer. So the log has its own thread.
+ * A sync blocks the thread that waits for it for a fraction of a millisecond, or for many milliseconds when the disk is
+ * busy. The pool of libuv has only four threads for everything, and a sync that queued behind other work was measured
+ * to take a thousand times longer. So the log has its own thread.
  *
- * This file does not know what a record is: it hands buffers over and listens.
+ * This file does not know the format of records: it sends buffers and receives messages.
  */
 import { Worker } from 'node:worker_threads';
 import { assert } from '#base';

@@ -1,9 +1,9 @@
 /**
- * The thread of the log: opens it, makes durable what arrives, and says how far it has come. See log-thread.ts for the
+ * The thread of the log: opens it, makes arriving records durable, and reports its progress. See log-thread.ts for the
  * other side.
  *
- * It writes and syncs synchronously, because nothing else happens on this thread and a synchronous sync is the fastest
- * there is. Before each write it takes everything that has arrived, so that what gathered during a sync becomes durable
+ * It writes and syncs synchronously, because nothing else runs on this thread and a synchronous sync is the fastest.
+ * Before each write it takes all messages that have arrived, so that records that arrived during a sync become durable
  * by the next one.
  */
 import { type MessagePort, parentPort, receiveMessageOnPort } from 'node:worker_threads';

@@ -1,8 +1,8 @@
 /**
- * Gathers, while a log is read from its beginning, the entries that no checkpoint has passed yet.
+ * Collects the entries after the checkpoints while a log is read from its beginning.
  *
- * The payloads are views into the segment that is being read until `keep()` copies those that are left into a buffer
- * of their own, so that one buffer serves for all segments and a recovered entry holds no segment in memory.
+ * The payloads are views into the current segment until `keep()` copies the remaining ones into a buffer of their own.
+ * So one buffer serves all segments, and a recovered entry keeps no segment in memory.
  */
 import type { GroupId } from '#base';
 import type { LeveledEntry, LogRecord } from './log-records.ts';

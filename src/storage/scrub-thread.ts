@@ -1,7 +1,7 @@
 /**
- * The scrub of LevelDB's tables and sealed segments on a thread of its own: reading and summing a slice takes up to a
- * millisecond, which neither the clients' thread nor the core's has to give. It begins with the first table: a thread
- * takes about 12 MiB, and a store without tables gives it nothing to do.
+ * The scrub of LevelDB's tables and sealed segments on a thread of its own: reading and verifying a slice takes up to a
+ * millisecond, too long for the front thread and the core thread. It starts with the first table: a thread takes about
+ * 12 MiB, and a store without tables has no work for it.
  *
  * The thread must not outlive the store, whose files it reads: `close` it first.
  */

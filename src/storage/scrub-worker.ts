@@ -1,6 +1,6 @@
 /**
- * The thread that verifies the tables of LevelDB and the sealed segments as long as the node runs, slowly enough not to
- * disturb requests. See scrub-thread.ts for the other side.
+ * The thread that verifies the tables of LevelDB and the sealed segments while the node runs, slowly enough not to
+ * delay requests. See scrub-thread.ts for the other side.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type MessagePort, parentPort } from 'node:worker_threads';

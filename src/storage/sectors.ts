@@ -1,10 +1,10 @@
 /**
- * What the sectors of a file look like from outside: zero, thin, or full of something.
+ * Classifies sectors of a file by their bytes: zero, thin, or other.
  *
- * A disk that stops in the middle of a write leaves each sector as it was or as it should become. The log only writes
- * sectors that were zero before (W5), so a sector that was lost reads as zeros: a *hole*. A flipped bit cannot make a
- * hole, except of a sector that had a single bit to lose. Those, and the sectors that would rightly be zero, are
- * *thin*; the log never writes one.
+ * A disk that stops during a write leaves each sector with its old or its new content. The log only writes sectors that
+ * were zero before (W5), so a lost sector reads as zeros: a *hole*. A flipped bit cannot make a hole, except of a
+ * sector with a single set bit. Those, and sectors that are zero by their content, are *thin*; the log never writes
+ * one.
  */
 import { SECTOR_BYTES } from './wal-format.ts';
 

@@ -1,15 +1,15 @@
 /**
  * The zero-filled file that will become the next segment, prepared while the current one fills up.
  *
- * Writing zeros ahead of time is what makes a batch cheap and safe: its sync changes no metadata, it cannot run out of
- * space half way, and every sector that it loses reads as zeros (W5).
+ * Zeros that were written in advance make a batch cheap and safe: its sync changes no metadata, it cannot run out of
+ * space half way, and every lost sector reads as zeros (W5).
  *
- * The preparation keeps twice the pace of the log: when the current segment is half full, the spare is ready. It works
- * off this thread, one chunk at a time, and is driven by the log's own progress, so it needs no timer and never takes
+ * The preparation has twice the pace of the log: when the current segment is half full, the spare is ready. It runs off
+ * this thread, one chunk at a time, and is driven by the progress of the log, so it needs no timer and never occupies
  * the disk for longer than one chunk.
  *
  *   W13  A file that was taken is zero from end to end and has its full size. Taking it writes nothing when it is
- *        ready; when it is not, the rest is written on the spot, for whoever takes it to sync.
+ *        ready; when it is not, the rest is written at once, and the caller syncs it.
  */
 import { join } from 'node:path';
 import { orUnwritten, StorageFailure, unwritten } from './basis/storage-failure.ts';

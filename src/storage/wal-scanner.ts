@@ -1,23 +1,22 @@
 /**
- * Reads the batches of one segment, and decides at the first one that is not whole whether a crash explains it.
+ * Reads the batches of one segment, and decides at the first incomplete one whether a crash explains it.
  *
- * A crash in the middle of a write leaves the last batch *torn*: it was never acknowledged, and dropping it loses
- * nothing. Anything else is *corrupt*: something that was acknowledged may be gone, and to go on would be to forget it.
- * Both look alike at first sight, so the question is put the other way round: what can a crash do to this file?
+ * A crash during a write leaves the last batch *torn*: it was never acknowledged, and dropping it loses nothing.
+ * Anything else is *corrupt*: acknowledged records may be lost, and continuing would forget them. Both look alike, so
+ * these rules state the possible effects of a crash:
  *
- *   - It can only hit the last batch, because a batch is written after the one before it was synced. So a batch is not
- *     torn when anything stands behind it, when a later segment exists, or when the guard file knows it as synced.
- *   - It can only turn sectors of that batch back into the zeros that they were (W5). So a batch is not torn unless one
- *     of its sectors is all zero. None ever is by itself, nor by a single flipped bit (see wal-format.ts).
- *   - It never changes a sector that did reach the disk. So a record that touches no hole must be right.
+ *   - It affects only the last batch, because a batch is written after the one before it was synced. So a batch is not
+ *     torn when there are bytes after it, when a later segment exists, or when the guard file has it as synced.
+ *   - It can only turn sectors of that batch back into zeros (W5). So a batch is not torn unless one of its sectors is
+ *     all zero. None is by its content, nor by a single flipped bit (see wal-format.ts).
+ *   - It never changes a sector that has reached the disk. So a record that touches no hole must be valid.
  *
- * This file reads bytes that somebody loaded; it opens nothing, repairs nothing and does not look into records.
+ * This file reads bytes in memory; it opens nothing, repairs nothing and does not decode records.
  *
- *   W2  A batch is accepted when its header, each of its records, their order and its padding are what was written, and
- *       not otherwise.
+ *   W2  A batch is accepted when its header, each of its records, their order and its padding are as written, and not
+ *       otherwise.
  *   W3  A batch is accepted only as the continuation of the one before it: next number, that one's crc.
- *   W4  A damaged batch is torn only when all three rules above say that a crash can have caused it; else it is
- *       corrupt.
+ *   W4  A damaged batch is torn only when a crash can have caused it by all three rules above; else it is corrupt.
  */
 import { crc32 } from '#base';
 import { checksum } from './basis/checksum.ts';

@@ -2,10 +2,10 @@
  * The write-ahead log of one node, shared by all of its groups.
  *
  * `append` puts records into a batch, writes it in one call and syncs it in another, both synchronous, and returns when
- * they are on disk: the running sync is the window in which the next batch gathers. Everything else (the spare segment,
- * old segments, the age of the guard) waits for `tidy`, which its owner calls after it has reported the batch.
+ * they are on disk: records that arrive during a sync are the next batch. Everything else (the spare segment, old
+ * segments, the age of the guard) waits for `tidy`, which its owner calls after it has reported the batch.
  *
- * Nobody else may have the directory open: whoever opens the log holds the lock of the store (LevelDB's) first.
+ * Only one process may have the directory open: the caller first takes the lock of the store (LevelDB's).
  *
  *   W6  `append` returns only after every record that it was given is written and synced; all that fit into one batch
  *       by one write and one sync.

@@ -7,9 +7,9 @@
  *                   answers: an unchanged table      <── table ──────────────────
  * ```
  *   C31  For a group at rest, an unchanged table is equivalent to receiving the message in its row, and
- *        changes only times (R14). A group rests only upon a row that it has just repeated, as long as its state
+ *        changes only times (R14). A group rests only on a row that it has just repeated, as long as its state
  *        is unchanged since then. An individual message, a change or the end of its row, and its own
- *        end wake it; a silent node wakes the groups that rest upon its tables before they have to act.
+ *        end wake it; a silent node wakes the groups that rest on its tables before they have to act.
  */
 import type { GroupId, NodeId } from '#base';
 import { type Input, nextBeatAt, REPLICATION } from '#raft';
@@ -71,7 +71,7 @@ export class RestingGroups {
     if (answers !== undefined) this.#give(from, pair.answers, answers, nowMs);
   }
 
-  /** The connection of the node has ended: groups that rest upon its tables wake, and its next table is a first one. */
+  /** The connection of the node has ended: groups that rest on its tables wake, and its next table is a first one. */
   forget(from: NodeId): void {
     const pair = this.#pairs.get(from);
     if (pair === undefined) return;

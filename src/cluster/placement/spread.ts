@@ -134,9 +134,9 @@ export function nodeViews(catalog: CatalogMachine, group: Group | undefined, tim
   const nodes = catalog.nodes();
   return nodes.map((each) => {
     const { node, zone, state } = each;
-    const state = livenessOf(node, group, time);
-    const isLost = state === 'silent' && time.replaceAfterMs !== undefined && isSucceeded(each, nodes);
-    const liveness = isLost ? 'lost' : state;
+    const known = livenessOf(node, group, time);
+    const isLost = known === 'silent' && time.replaceAfterMs !== undefined && isSucceeded(each, nodes);
+    const liveness = isLost ? 'lost' : known;
     const isExpected = liveness !== 'lost' && time.nowMs < heardOf(node, group, time.nowMs) + EXPECTED_MS;
     return { node, zone, state, liveness, isVoter: voters.has(node), isExpected };
   });
@@ -156,9 +156,9 @@ function livenessOf(
   // It will be silent soon.
   if (isLeaving?.(node) === true) return 'silent';
   if (group === undefined || group.raft.role.kind !== 'leader') return 'silent';
-  const state = memberStateOf(group.raft, replicaOf(node), nowMs);
+  const known = memberStateOf(group.raft, replicaOf(node), nowMs);
   const isLost = replaceAfterMs !== undefined && nowMs >= heardOf(node, group, nowMs) + replaceAfterMs;
-  return state === 'silent' && isLost ? 'lost' : state;
+  return known === 'silent' && isLost ? 'lost' : known;
 }
 
 /**

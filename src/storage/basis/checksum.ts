@@ -1,8 +1,8 @@
 /**
- * CRC-32 of a stretch of bytes, by whichever implementation is faster for its length.
+ * CRC-32 of a range of bytes, by the faster implementation for its length.
  *
- * A call into zlib costs about as much as 200 bytes of the JavaScript one (measured, see DESIGN.md); from there on
- * zlib wins by up to a factor of seven. Both compute the same number.
+ * A call into zlib costs about as much as 200 bytes of the JavaScript one (measured, see DESIGN.md); beyond that zlib
+ * is up to seven times as fast. Both compute the same number.
  */
 import { crc32 as zlibCrc32 } from 'node:zlib';
 import { crc32 } from '#base';

@@ -1,8 +1,8 @@
 /**
- * Being out of file descriptors, which passes: whoever holds them, a crowd of connections mostly, lets go of them.
+ * Handles a lack of file descriptors, which is temporary: mostly a crowd of connections has them, and releases them.
  *
- * A file that could not be opened is not a write or a sync that failed: nothing was begun, and nothing is in doubt. So
- * opening is tried again for a while, where a second write would be a lie (W7).
+ * A file that could not be opened differs from a failed write or sync: nothing was begun, and nothing is in doubt. So
+ * opening is retried for a while, which is forbidden for a write (W7).
  */
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';

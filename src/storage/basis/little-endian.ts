@@ -1,4 +1,4 @@
-/** Numbers of 64 bits in the log's byte order, as the safe integers that everything else works with. */
+/** Numbers of 64 bits in the log's byte order, as safe integers. */
 import { assert } from '#base';
 
 const TWO_32 = 2 ** 32;

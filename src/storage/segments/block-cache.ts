@@ -1,9 +1,9 @@
 /**
- * Blocks that were read lately by reads of a few bytes. Events that are read soon again are mostly in the same blocks,
- * and a copy out of memory costs less than a read and a checksum.
+ * Caches blocks of recent reads of a few bytes. Events that are read again soon are mostly in the same blocks, and a
+ * copy from memory costs less than a read and a checksum.
  *
- * Only full blocks are kept: they never change while the replica exists, which their owner stands for. Each has one
- * place, so nothing is searched or moved.
+ * Only full blocks are kept: they never change while the replica exists; their owner guarantees that. Each block has
+ * one slot, so nothing is searched or moved.
  */
 import type { GroupId } from '#base';
 import { BLOCK_DATA_BYTES } from './segment-format.ts';

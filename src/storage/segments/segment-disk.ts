@@ -1,6 +1,6 @@
 /**
- * The few things that segments ask of a file system, as a port: the node's own files, or a simulated disk that loses
- * what was not synced. Everything that changes a file is asynchronous: a slow disk must not stall the core's thread.
+ * The port for the few operations of a file system that segments need: the node's own files, or a simulated disk that
+ * loses unsynced bytes. Everything that changes a file is asynchronous: a slow disk must not stall the core's thread.
  *
  * Segments rely on the following, and no more:
  *   - after `sync` returned, the size of that file and the bytes written to it before survive a power loss;

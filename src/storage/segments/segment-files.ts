@@ -1,4 +1,4 @@
-/** The segment files that one isolate reads: those of each group, and a bounded number of open descriptors. */
+/** The segment files that one thread reads: those of each group, and a bounded number of open descriptors. */
 import { caught, type GroupId, whenDone } from '#base';
 import { openSegmentsMax } from '../basis/descriptors.ts';
 import { type ReadClock, ReadTimes } from './read-times.ts';

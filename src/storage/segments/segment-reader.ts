@@ -1,9 +1,9 @@
 /**
- * Histories as one isolate reads them: finds the blocks of a range, verifies them and joins their data.
+ * Reads histories in one thread: finds the blocks of a range, verifies them and joins their data.
  *
  * A block that is read while the writer replaces it may be torn, and a group may have got segments since its directory
- * was listed, or have been deleted and begun again. So a read that finds a fault looks for the files again and repeats
- * a few times before it reports damage.
+ * was listed, or have been deleted and created again. So a read that finds a fault lists the files again and repeats a
+ * few times before it reports damage.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { assert, caught, DatabaseError, type GroupId, NO_BYTES, whenDone } from '#base';

@@ -1,8 +1,8 @@
 /**
- * Looks through the sealed segments of an open store, slice by slice, one history after the other.
+ * Verifies the sealed segments of an open store, slice by slice, one history after the other.
  *
- * It reads what the core writes meanwhile: a segment that has no footer yet gets one with the next checkpoint, and a
- * history may be deleted. So a segment with a fault is looked at once more, a little later, if it is still there.
+ * The core writes meanwhile: a segment without a footer gets one with the next checkpoint, and a history may be
+ * deleted. So a segment with a fault is read once more a little later, if it still exists.
  *
  * It has neither timer nor thread: scrub-worker.ts gives it both.
  */

@@ -1,7 +1,7 @@
 /**
  * Sealed segments: gives a segment its footer, once the next one has begun, and verifies one that has it.
  *
- * A footer is written behind data that were synced before. So where it is whole, no crash explains a fault in the rest.
+ * A footer is written after synced data. So if it is valid, no crash explains a fault in the rest.
  */
 import { compareBytes, type GroupId } from '#base';
 import { HistoryFault, type SegmentStart } from '#kv';
