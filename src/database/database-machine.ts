@@ -295,7 +295,7 @@ export class DatabaseMachine {
         if (isAnswered) answered += 2;
       }
       const violation = decide(constraint, least);
-      // What a constraint allows is a range, so one that holds at both ends holds between them.
+      // A constraint allows a range of revisions, so one that holds at both ends holds between them.
       if (least < most && (violation !== undefined || decide(constraint, most) !== undefined)) tooBroad.push(index);
       else if (violation !== undefined) violations.push({ index, ...violation });
     }

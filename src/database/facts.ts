@@ -20,7 +20,7 @@ export interface NewDatabase {
   /** The instance that its history began with, if it is not its own. */
   readonly rootId?: DatabaseId | undefined;
   readonly createdAtMs: number;
-  /** Who belongs to its group at first; not looked into. */
+  /** First membership of its group, as opaque bytes. */
   readonly membership: Uint8Array;
 }
 

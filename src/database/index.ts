@@ -8,7 +8,7 @@
  * Invariants:
  *   D1  Every value carries a CRC-32 that is verified on every read; `CorruptRecord` is one that fails,
  *       fatal; `UnexpectedRow` one that is missing or not what was looked for, which ends that read alone.
- *   D2  (stream, stored id) is unique; a taken id gets the position behind it, again and again until it is free.
+ *   D2  (stream, stored id) is unique; a taken id gets its position as a suffix, repeatedly until it is free.
  *   D3  A flush is one batch with the applied row of exactly what it holds; later entries see what waits for one.
  *   D4  L of a selector is the revision of the latest event that matches it before the transaction, whatever its form.
  *   D5  Recorded time never goes back from one revision to the next, nor before the creation of the database.
@@ -22,7 +22,7 @@
  *   D13 What constraints make apply look at is bounded, and counted in what follows from the log alone.
  *   D14 A node's number belongs to one store, and is given once; registering again is safe to repeat.
  *   D15 A replica that is leaving keeps its copy until its group is without it; no replica id is given twice.
- *   D16 A history that is taken over goes on from here, by its chain of hashes, to a place in the log, as by the log.
+ *   D16 An installed history continues the local one, by its chain of hashes, up to an entry of the log.
  *   D17 A node is removed when it was leaving and no database names it any more, and is then never a node again; one at
  *       least is always active, and no database gets a copy on one that is not.
  *   D18 Bytes that readers share are of the replica that is read, and were verified before they are used.

@@ -37,7 +37,7 @@ export interface SealedBatch {
   readonly seq: number;
   /** The batch's crc field, which the next one repeats. */
   readonly crc: number;
-  /** Whether a term or a vote changes in it: then the guard is synced before it counts as written (W8). */
+  /** True when a term or a vote changes in it: the guard is then synced before the batch counts as written (W8). */
   readonly hasHardState: boolean;
 }
 
@@ -55,7 +55,7 @@ export class BatchSlab {
     return this.#end === BATCH_HEADER_BYTES;
   }
 
-  /** What the batch takes on disk as it stands. */
+  /** Bytes of the batch on disk, as it is now. */
   get extent(): number {
     return batchExtent(this.#end - BATCH_HEADER_BYTES);
   }
@@ -77,7 +77,7 @@ export class BatchSlab {
 
   /**
    * Seals the staged records as the batch after `last`, for the segment of that number, and enters them into the
-   * ledger. A record that breaks a rule of the ledger is a bug of whoever encoded it (W11).
+   * ledger. A record that breaks a rule of the ledger is a bug of its encoder (W11).
    */
   seal(last: LogEnd, segment: number, ledger: GroupLedger): SealedBatch {
     const place = { segment, crc: 0 };

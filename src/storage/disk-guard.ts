@@ -18,9 +18,9 @@ import { compactionBytesMax } from './level-store.ts';
 import { SEGMENT_BYTES_DEFAULT } from './wal.ts';
 
 export interface DiskGuardOptions {
-  /** What is not given follows from the size of the disk: see `defaultThresholds`. */
+  /** Defaults follow from the size of the disk: see `defaultThresholds`. */
   readonly thresholds?: Partial<DiskThresholds>;
-  /** From which the defaults follow; what is not given is what log and store do by default. */
+  /** The needs that the defaults follow from. Default: those of log and store with their defaults. */
   readonly needs?: Partial<DiskNeeds>;
   /** Default: the file system that holds the directory. */
   readonly probe?: (directory: string) => DiskSpace;
@@ -59,12 +59,12 @@ export class DiskGuard {
     return this.#report.level;
   }
 
-  /** What the last check found. */
+  /** Result of the last check. */
   get report(): DiskReport {
     return this.#report;
   }
 
-  /** Whether users can never write on this disk, however empty it is. */
+  /** True when clients can never write on this disk, even if it is empty. */
   get isTooSmall(): boolean {
     return this.#report.capacityBytes < this.capacityNeededBytes;
   }

@@ -13,7 +13,7 @@
 export type DiskLevel = 'open' | 'refusing-writes' | 'read-only';
 
 export interface DiskSpace {
-  /** What this process can still allocate. */
+  /** Bytes that this process can still allocate. */
   readonly availableBytes: number;
   readonly capacityBytes: number;
 }
@@ -27,11 +27,11 @@ export interface DiskThresholds {
 
 const GIBIBYTE = 1024 * 1024 * 1024;
 
-/** What fills the disk beside what users write. */
+/** Bytes that fill the disk besides those of clients. */
 export interface DiskNeeds {
   /** Size of one segment of the log. */
   readonly segmentBytes: number;
-  /** What one compaction of the store takes before it gives back what it replaces. */
+  /** Bytes that one compaction of the store takes before it deletes the replaced files. */
   readonly compactionBytes: number;
 }
 

@@ -35,7 +35,7 @@ export class GroupCommit {
     return this.#queued;
   }
 
-  /** Makes what is queued durable and reports it; then lets the log tidy up. Throws when the log has failed. */
+  /** Makes the queue durable and reports it; then calls `tidy` of the log. Throws when the log has failed. */
   flush(onPersisted: (through: BatchId, facts: PersistedFacts) => void): void {
     if (this.#queue.length === 0) return;
     const messages = this.#queue;

@@ -44,7 +44,7 @@ export function fromFailureMessage({ message, storage, stack }: FailureMessage):
   return new StorageFailure(kind, message, { path, cause: stack, ...(offset === undefined ? {} : { offset }) });
 }
 
-/** The buffers that the recovered payloads stand in, each once: they are moved to the other thread, not copied. */
+/** The buffers of the recovered payloads, each once: they are moved to the other thread, not copied. */
 export function buffersOf(recovered: RecoveredLog): readonly ArrayBuffer[] {
   const buffers = new Set<ArrayBuffer>();
   for (const { entries } of recovered.groups.values()) {

@@ -14,7 +14,7 @@ import type { EncodedRecords } from './log-records.ts';
 import type { BatchId, LogWriter, PersistedFacts, RecoveredLog } from './log-writer.ts';
 import { SEGMENT_BYTES_DEFAULT, type WalOptions } from './wal.ts';
 
-/** The worker stands beside this file, under the same extension: `.ts` from source, `.js` when built. */
+/** The worker is beside this file, with the same extension: `.ts` from source, `.js` when built. */
 const WORKER = new URL(import.meta.url.endsWith('.ts') ? './log-worker.ts' : './log-worker.js', import.meta.url);
 
 export class LogThread implements LogWriter {

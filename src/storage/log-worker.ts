@@ -32,7 +32,7 @@ function work(wal: Wal, commit: GroupCommit, first: ToLogThread): void {
   if (isClosing) wal.close().then(() => port.close(), fail);
 }
 
-/** Queues the message and what has arrived behind it, up to about one batch. True when the user wants to close. */
+/** Queues the message and those that arrived after it, up to about one batch. True when the user closes the log. */
 function gather(commit: GroupCommit, first: ToLogThread): boolean {
   let message: ToLogThread | undefined = first;
   while (message !== undefined) {
@@ -49,7 +49,7 @@ function receive(): ToLogThread | undefined {
   return received?.message;
 }
 
-/** After a failure the thread ends: what is still in its port was never acknowledged. */
+/** After a failure the thread ends: messages in its port were never acknowledged. */
 function attempt(task: () => void): void {
   try {
     task();

@@ -10,7 +10,7 @@ import { Worker } from 'node:worker_threads';
 import { fromFailureMessage } from './log-messages.ts';
 import type { FromScrub, ScrubPace, StartScrub } from './scrub-messages.ts';
 
-/** The worker stands beside this file, under the same extension: `.ts` from source, `.js` when built. */
+/** The worker is beside this file, with the same extension: `.ts` from source, `.js` when built. */
 const WORKER = new URL(import.meta.url.endsWith('.ts') ? './scrub-worker.ts' : './scrub-worker.js', import.meta.url);
 
 const MEBIBYTE = 2 ** 20;

@@ -11,7 +11,7 @@ import { SECTOR_BYTES } from './wal-format.ts';
 /** Compared against in one native call. */
 const ZEROS: Uint8Array = new Uint8Array(64 * 1024);
 
-/** Whether the bytes `[from, to)` are all zero. */
+/** True when the bytes `[from, to)` are all zero. */
 export function isZero(bytes: Uint8Array, from: number, to: number): boolean {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   for (let at = from; at < to; at += ZEROS.length) {
@@ -33,13 +33,13 @@ export function filledEnd(bytes: Uint8Array, from: number, to: number): number {
   return from + high * SECTOR_BYTES;
 }
 
-/** Whether any sector that `[from, to)` touches is all zero. */
+/** True when any sector that `[from, to)` touches is all zero. */
 export function touchesHole(bytes: Uint8Array, from: number, to: number): boolean {
   for (let at = from - (from % SECTOR_BYTES); at < to; at += SECTOR_BYTES) if (isZeroSector(bytes, at)) return true;
   return false;
 }
 
-/** Whether any sector of `[from, to)` is thin. Both ends are sector borders. */
+/** True when any sector of `[from, to)` is thin. Both ends are sector borders. */
 export function hasThinSector(bytes: Uint8Array, from: number, to: number): boolean {
   for (let at = from; at < to; at += SECTOR_BYTES) if (isThinSector(bytes, at)) return true;
   return false;

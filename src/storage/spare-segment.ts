@@ -18,7 +18,7 @@ import type { Disk, DiskFile } from './disk.ts';
 export const SPARE_SUFFIX = '.spare';
 
 const CHUNK_BYTES_MIN = 1024 * 1024;
-/** As long as the largest chunk. Nobody writes into it, so it takes no memory. */
+/** As long as the largest chunk. It is never written to, so it takes no memory. */
 const ZEROS: Uint8Array = new Uint8Array(4 * CHUNK_BYTES_MIN);
 const PACE = 2;
 
@@ -51,7 +51,7 @@ export class SpareSegment {
     return this.#failure;
   }
 
-  /** Whether the next `take` costs nothing. */
+  /** True when the next `take` costs nothing. */
   get isReady(): boolean {
     return this.#work === undefined && this.#draft?.ready === this.#segmentBytes;
   }
@@ -81,7 +81,7 @@ export class SpareSegment {
     return draft.file;
   }
 
-  /** Waits for the chunk on its way and gives up what is prepared. */
+  /** Waits for the chunk in progress, and deletes the prepared file. */
   async close(): Promise<void> {
     this.#target = 0;
     await this.#work;

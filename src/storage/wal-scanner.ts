@@ -41,11 +41,11 @@ export interface SegmentBytes {
   readonly view: DataView;
 }
 
-/** The records of a batch, its mask taken off: they stand at `[from, to)` of `bytes`. */
+/** The unmasked records of a batch, at `[from, to)` of `bytes`. */
 export interface BatchRecords extends SegmentBytes {
   readonly from: number;
   readonly to: number;
-  /** What to add to a place in `bytes` to get the offset in the segment. */
+  /** Offset of `bytes` in the segment. */
   readonly shift: number;
 }
 
@@ -60,7 +60,7 @@ export interface ScannedBatch {
 
 export interface Damage {
   readonly offset: number;
-  /** What stands there, in words, as the second half of "found …". */
+  /** The bytes there in words, as the second half of "found …". */
   readonly found: string;
 }
 
@@ -77,7 +77,7 @@ export type SegmentEnd =
   | ({ readonly kind: 'torn' } & Damage)
   | ({ readonly kind: 'corrupt' } & Damage);
 
-/** What is known about a segment from outside of it. */
+/** Facts about a segment from other files. */
 export interface SegmentContext {
   /** False when a later segment exists: then everything in this one was synced. */
   readonly isLast: boolean;
@@ -173,7 +173,7 @@ function checkPadding({ bytes, to, shift }: BatchRecords, end: number): Damage |
   return undefined;
 }
 
-/** W4. `reading` is what stands where the batch after `last` belongs. */
+/** W4. `reading` is the result at the end of `last`, where the next batch belongs. */
 function judge(
   segment: SegmentBytes,
   last: LogEnd,
@@ -193,8 +193,8 @@ function judge(
 }
 
 /**
- * Nothing stands behind the last batch: that is how a log ends, unless more was known to be in it. Where an earlier
- * segment ends is what the header of the next one says.
+ * There is nothing after the last batch: a log ends like that, unless it is known to have more. The header of the next
+ * segment names the end of an earlier one.
  */
 function judgeBlank(last: LogEnd, context: SegmentContext): SegmentEnd {
   const missing = last.seq + 1;

@@ -83,7 +83,7 @@ export class Wal {
     this.#slab = new BatchSlab(Math.min(BATCH_BYTES_MAX, batchBytesMax(parts.segmentBytes)));
   }
 
-  /** Opens the log in `directory`, or begins one there. What it recovered is on disk and can be relied on (W10). */
+  /** Opens or creates the log in `directory`. The recovered records are on disk (W10). */
   static open(directory: string, options: WalOptions): { readonly wal: Wal; readonly recovered: RecoveredLog } {
     const { identity, segmentBytes = SEGMENT_BYTES_DEFAULT, disk = patientDisk } = options;
     assert(segmentBytes >= SEGMENT_BYTES_MIN, `A segment has ${SEGMENT_BYTES_MIN} bytes or more`, segmentBytes);
@@ -176,7 +176,7 @@ export class Wal {
     full.file.close();
   }
 
-  /** W12. Each name is gone for good before the next one goes, so that a crash never leaves a gap. */
+  /** W12. Each name is durably removed before the next one, so that a crash never leaves a gap. */
   #releaseSegments(): void {
     const { disk, directory } = this.#parts;
     while (this.#oldest < this.#active.number && !this.#ledger.isClaimed(this.#oldest)) {

@@ -61,7 +61,7 @@ export function noBannedCalls(tree: Tree): readonly Fault[] {
 
 /** Folders whose comments are in plain words. Add a folder when its comments are. */
 const PLAIN =
-  /^(?:scripts|sdk|chaos|bench|test\/(?:support|simulation|model|chaos|property|spec|kubernetes|charts|image|operator|unit\/\w+)|operator\/src|src\/(?!database\/|storage\/)\w+)\/.*\.ts$/;
+  /^(?:scripts|sdk|chaos|bench|test\/(?:support|simulation|model|chaos|property|spec|kubernetes|charts|image|operator|unit\/\w+)|operator\/src|src\/(?!database\/rebuild|storage\/)\w+)\/.*\.ts$/;
 
 /** Comments name the actor, use the standard terms, and begin with a noun or a verb. */
 export function commentsArePlain(tree: Tree): readonly Fault[] {

@@ -32,7 +32,7 @@ const HASH_AT: number = NEXT_AT + START_BYTES;
 const COUNT_AT: number = HASH_AT + 32;
 const LAST_BYTES: number = COUNT_AT + 4;
 
-/** A record that begins so far behind the one of the last entry, or further, has the next entry. */
+/** A record that begins at least so many bytes after that of the last entry has the next entry. */
 const ENTRY_DISTANCE = 64 * 1024;
 /** The next byte of a length is worth no more. */
 const SCALE_MAX = 2 ** 49;

@@ -65,7 +65,7 @@ export function sealBlock(bytes: Uint8Array, at: number, used: number, kind = 0)
 }
 
 /**
- * Adds data to the first of these blocks, which has `used` bytes of data, and to those behind it. Returns the data of
+ * Adds data to the first of these blocks, which has `used` bytes of data, and to those after it. Returns the data of
  * the last block.
  */
 export function fillBlocks(blocks: Uint8Array, used: number, data: Uint8Array, kind = 0): Uint8Array {
@@ -100,7 +100,7 @@ export function blockStart(block: number, base: number): number {
   return base + (block - 1) * BLOCK_DATA_BYTES;
 }
 
-/** Size of the header and the blocks with the positions from `base` to `end`, which is behind it. */
+/** Size of the header and the blocks with the positions from `base` up to and without `end`. */
 export function bytesUpTo(end: number, base: number): number {
   return (1 + blockAt(end - 1, base)) * BLOCK_BYTES;
 }

@@ -203,7 +203,7 @@ export class SegmentReader implements HistoryReader {
   }
 }
 
-/** Index of the last segment that does not begin behind the position; beyond all of them if there is none. */
+/** Index of the last segment that does not begin after the position; the number of segments if there is none. */
 function lastAtOrBefore(files: readonly SegmentFile[], position: number): number {
   let low = 0;
   let high = files.length;
@@ -254,7 +254,7 @@ function joinBlocks(parts: readonly Part[], raw: Uint8Array): Uint8Array | Segme
         return damaged(`block ${block + number} of segment ${file.name} does not match its checksum`);
       const start = blockStart(block + number, file.base);
       const needed = Math.min(BLOCK_DATA_BYTES, to - start);
-      // A segment with another one behind it ends there.
+      // A segment ends where the next one begins.
       const isEnd = number === blocks - 1 && index < parts.length - 1;
       if (used < needed || (isEnd && used > needed))
         return missing(`segment ${file.name} has data up to ${start + used}`);
