@@ -182,7 +182,7 @@ function rangeFrom(range: Value, cut: Instant | undefined): Pick<Asked, 'start' 
   if (tag !== 'effective-time') throw new Ended('A query has a range of revisions or of effective time');
   const cursor = isRecord(from) && isRecord(from['timestamp']) ? from : { timestamp: from, revision: undefined };
   if (cursor['revision'] !== undefined && cursor['revision'] !== 0n && cursor['revision'] !== 0)
-    throw new Ended('A query that goes on inside one effective time is not answered');
+    throw new Ended('The host does not continue a query inside one effective time');
   const end = bounds['end-at'] === undefined ? cut : earlier(instantFrom(bounds['end-at']), cut);
   const start = cursor['timestamp'] === undefined ? undefined : instantFrom(cursor['timestamp']);
   return { start: 0, times: { start, end } };

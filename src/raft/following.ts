@@ -28,7 +28,7 @@ import {
 } from './state.ts';
 
 function followerIn({ role }: RaftState): Follower {
-  assert(role.kind === 'follower', 'R13: nobody else leads in the term of a leader', role.kind);
+  assert(role.kind === 'follower', 'R13: no other replica leads in the term of a leader', role.kind);
   return role;
 }
 

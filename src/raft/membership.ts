@@ -32,7 +32,7 @@ export interface Target {
 export function membershipOf(voters: readonly ReplicaId[], learners: readonly ReplicaId[] = []): Membership {
   assert(
     learners.every((learner) => !voters.includes(learner)),
-    'Nobody is a voter and a learner',
+    'No replica is a voter and a learner',
     { voters, learners },
   );
   return { voters: voterSet(voters), learners, learnersNext: [] };
@@ -83,7 +83,7 @@ export function fault(membership: Membership): string | undefined {
   if (voters.incoming.length === 0) return 'a group has at least one voter';
   const lists = [voters.incoming, voters.outgoing, learners, learnersNext];
   if (lists.some((list) => new Set(list).size !== list.length)) return 'a member is named once';
-  if (learners.some((learner) => isVoter(voters, learner))) return 'nobody is a voter and a learner';
+  if (learners.some((learner) => isVoter(voters, learner))) return 'no replica is a voter and a learner';
   if (learnersNext.some((next) => !voters.outgoing.includes(next))) return 'only an outgoing voter becomes a learner';
   if (learnersNext.some((next) => voters.incoming.includes(next))) return 'an incoming voter stays one';
   return undefined;

@@ -110,7 +110,7 @@ const FRAMES: readonly Row[] = [
     'what is no gzip',
     { headers: GZIP, pieces: [framed(Buffer.from('garbage'), 1)] },
     'INTERNAL',
-    'The message is not what grpc-encoding says, gzip: incorrect header check; send it so compressed, or with a first byte of 0',
+    'The message is not valid gzip, its grpc-encoding: incorrect header check; send it so compressed, or with a first byte of 0',
   ],
   [
     'a message that is too long when it is unpacked',
@@ -196,7 +196,7 @@ describe('SPEC-GRPC-FRAMES, SPEC-GRPC-ERROR-DETAILS', () => {
 
   it('half of a prefix is refused also after a reply', async () => {
     const reply = await behindReply(Uint8Array.of(0, 0, 0));
-    const message = 'The request ends 3 bytes into the five that stand before a message; send it whole';
+    const message = 'The request ends 3 bytes into the five-byte prefix of a message; send it completely';
     expect([reply.status, reply.message]).toEqual([GRPC_STATUS.INVALID_ARGUMENT, message]);
     expect(richStatusOf(reply)?.infos).toMatchObject([
       { reason: 'invalid_argument', metadata: { reason: 'MalformedFrame' } },

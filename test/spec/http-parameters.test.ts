@@ -160,7 +160,7 @@ describe('SPEC-HTTP-PARAMETERS', () => {
       const answer = await api.get(`/db/${name}/5/events?q=${q({ limit: 2 })}&${beside}`);
       const { message, details } = errorOf(answer, INVALID_ARGUMENT);
       expect(details?.field).toBe(beside.split('=')[0]);
-      expect(message).toContain('must stand inside q');
+      expect(message).toContain('must be inside q');
     }
   });
 

@@ -67,7 +67,7 @@ export class TokenJudge {
     if (!keys.algorithms.includes(header.alg)) return 'a token is signed by an algorithm that is not taken';
     if (issuer !== undefined && claims['iss'] !== issuer) return 'a token is of another issuer';
     const expiry = expiryOf(text);
-    if (typeof expiry !== 'number') return 'a token does not say when it expires';
+    if (typeof expiry !== 'number') return 'a token has no expiry';
     if (endOf(expiry) <= nowMs()) return 'a token has expired';
     return faultIn?.(header);
   }

@@ -187,7 +187,7 @@ async function undrainNode(
   }
   const found = nodes.find((each) => each.node === node);
   if (found === undefined) return { kind: 'faulty', code: 'not_found', reason: `there is no node ${node}` };
-  if (found.state === 'removed') return failed(`node ${node} was removed, for good`);
+  if (found.state === 'removed') return failed(`node ${node} was removed permanently`);
   return ask(found.peer, { order, isPassedOn: true }, DESCRIBE_TIMEOUT_MS);
 }
 

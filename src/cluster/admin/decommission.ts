@@ -57,7 +57,7 @@ export function faultInOrder(order: NodeOrder, cluster: ClusterState): OrderFaul
   const node = cluster.nodes.find((each) => each.node === order.node);
   if (node === undefined) return notThere(order.node, cluster);
   if (order.kind === 'recommission') {
-    return node.state === 'removed' ? failed(`node ${node.node} was removed, for good; ${ANEW}`) : undefined;
+    return node.state === 'removed' ? failed(`node ${node.node} was removed permanently; ${ANEW}`) : undefined;
   }
   if (node.state !== 'active') return undefined;
   const fault = order.kind === 'replace' ? faultInSuccessor(order, cluster) : undefined;

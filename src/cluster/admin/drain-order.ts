@@ -50,7 +50,7 @@ export function faultInDraining(number: NodeId, cluster: ClusterDescription): Dr
     return { kind: 'faulty', code: 'not_found', reason: `there is no node ${number}; the cluster has ${known}` };
   }
   if (node.state === 'removed') {
-    return { kind: 'faulty', code: 'not_found', reason: `node ${number} was removed, for good` };
+    return { kind: 'faulty', code: 'not_found', reason: `node ${number} was removed permanently` };
   }
   if (!node.answers) return later(`node ${number} does not answer: it has ended, or cannot be reached`);
   if (node.isDraining) return undefined;

@@ -55,7 +55,7 @@ async function askSeed(seed: string, addresses: readonly DialledAddress[], ask: 
   const [newcomer] = found.values();
   if (newcomer === undefined) return `it waits for ${seed}, which may belong to a cluster: ${silence}`;
   if (found.size > 1)
-    return `${seed} stands for ${found.size} nodes: to found a cluster, name each by itself in --join`;
+    return `${seed} resolves to ${found.size} nodes: to found a cluster, name each by itself in --join`;
   return { seed, newcomer };
 }
 

@@ -145,5 +145,5 @@ export class PeerMail implements Peers {
 
 const UNHEARD: Readonly<Record<Unheard, string>> = {
   removed: 'the node was removed from the cluster',
-  stranger: 'the catalog as it is here does not name the node; until it does, only what is about the catalog is heard',
+  stranger: 'the local catalog does not name the node; until it does, only its messages about the catalog are accepted',
 };

@@ -237,7 +237,7 @@ export class SnapshotSender {
 
   #takeEnd(each: Outgoing, reason: EndReason): void {
     if (reason === 'busy') return this.#putOff(each);
-    if (reason !== 'done') return this.#fail(each, 'it has refused what it got');
+    if (reason !== 'done') return this.#fail(each, 'it refused the snapshot');
     this.#end(each, 'done', undefined);
     this.#ports.step(each.group, { kind: 'snapshot-sent', replica: each.to, index: each.round?.sent?.last.index });
   }

@@ -30,7 +30,7 @@ export function toDatabaseError(error: unknown, request: FailedRequest): Databas
   const code = frameworkCode(error);
   const translate = code === undefined ? undefined : TRANSLATIONS[code];
   if (translate !== undefined) return translate(request);
-  return new DatabaseError('internal', 'The server failed to answer this request; its log says why.', { cause: error });
+  return new DatabaseError('internal', 'The server failed to answer this request; see its log.', { cause: error });
 }
 
 function frameworkCode(error: unknown): string | undefined {

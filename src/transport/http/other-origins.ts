@@ -61,7 +61,7 @@ export function refusalOfForm({ headers }: FastifyRequest, allowed: AllowedOrigi
   return foreign(
     from === 'elsewhere'
       ? `A page of ${quote(headers.origin ?? 'another origin')} may not send forms here; name its origin in cors-origins`
-      : 'A form must come from a page of this server, which Origin or Sec-Fetch-Site says; send JSON, or accept it',
+      : 'A form must come from a page of this server, by its Origin or Sec-Fetch-Site; send JSON, or accept it',
   );
 }
 

@@ -89,7 +89,7 @@ async function queryAtRevision(request: HttpRequest, context: RouteContext, at: 
 
 function queryOf(text: string, parameters: QueryParameters): ScopedQuery {
   for (const name of [...FILTER_PARAMETERS, ...PAGE_PARAMETERS]) {
-    if (parameters.get(name) !== undefined) throw invalidField(name, 'must stand inside q, where that is given');
+    if (parameters.get(name) !== undefined) throw invalidField(name, 'must be inside q, if q is given');
   }
   const faults = new Faults();
   const query = queryFromParameter(text, faults);

@@ -27,7 +27,7 @@ const GUIDES: readonly Guide[] = [
   {
     uri: 'service://guides/roles',
     name: 'Roles',
-    description: 'Whether you are a user of a database or an author of its components, and where to go on.',
+    description: 'Whether you are a user of a database or an author of its components, and the next steps.',
     mimeType: MARKDOWN,
     file: 'guides/roles.md',
   },
@@ -50,7 +50,7 @@ const GUIDES: readonly Guide[] = [
 const DATABASES: Resource = {
   uri: 'service://databases',
   name: 'Databases',
-  description: 'The catalog, with where to go on.',
+  description: 'The catalog, with next steps.',
   mimeType: PLAIN,
 };
 
@@ -60,7 +60,7 @@ export const TEMPLATES: readonly ResourceTemplate[] = [
   {
     uriTemplate: 'service://db/{name}',
     name: 'A database',
-    description: 'What a database holds at its latest revision, with where to go on, and what revisions are.',
+    description: 'What a database holds at its latest revision, with next steps, and an explanation of revisions.',
     mimeType: PLAIN,
   },
 ];

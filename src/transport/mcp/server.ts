@@ -171,7 +171,7 @@ class McpFront {
       await (await this.#loaded()).handle({ request, response, body: undefined, asker: askerOf(request, caller) });
     } catch (error) {
       this.#options.logger.error('mcp-request-failed', { error });
-      if (!response.headersSent) refuse(response, 500, 'The server has failed on this request; its log says why');
+      if (!response.headersSent) refuse(response, 500, 'The server failed to handle this request; see its log');
       else response.destroy();
     }
   }

@@ -152,7 +152,7 @@ export class LaneDoor {
     if (guests < guestsMax) return undefined;
     return {
       kind: 'crowded',
-      words: `${guestsMax} nodes that are not known here are heard, the limit`,
+      words: `${guestsMax} unknown nodes are connected, the limit`,
     };
   }
 

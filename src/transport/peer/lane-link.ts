@@ -204,7 +204,7 @@ export class LaneLink {
       waitingFrames: 0,
       stopAsking: () => undefined,
       deadline: world.after(limits.silentMs, () =>
-        wire.destroy(new Error(`nothing was heard within ${limits.silentMs} ms`)),
+        wire.destroy(new Error(`nothing was received within ${limits.silentMs} ms`)),
       ),
     };
     this.#attempt = attempt;

@@ -123,7 +123,7 @@ export function readHello(bytes: Uint8Array): Result<Hello, string> {
   const [, , , , format, lane] = bytes;
   if (format !== FORMAT) return failure(`streams of format ${format} are unknown here, ${FORMAT} would be known`);
   const named = LANES[lane ?? LANES.length];
-  if (named === undefined) return failure(`lane ${lane} is none of 0 to ${LANES.length - 1}`);
+  if (named === undefined) return failure(`lane ${lane} is invalid: use 0 to ${LANES.length - 1}`);
   if (addressLength(bytes) > ADDRESS_BYTES_MAX) return failure('its address is too long');
   const headerEnd = HELLO_HEAD_BYTES + HEADER_BYTES;
   const header = readFrameHeader(bytes.subarray(HELLO_HEAD_BYTES, headerEnd));

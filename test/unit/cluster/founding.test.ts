@@ -58,7 +58,7 @@ describe('a new node', () => {
   });
 
   it.each([
-    [['n1', 'n2', 'n3'], /nodes:50052 stands for 3 nodes/],
+    [['n1', 'n2', 'n3'], /nodes:50052 resolves to 3 nodes/],
     [['n1'], /names this node alone/],
     [['n2'], /none of the addresses/],
     [[], /nodes:50052, .* its name is not known/],

@@ -96,7 +96,7 @@ export class FrameReader {
     }
     if (this.#prefix > 0) {
       return {
-        what: `The request ends ${this.#prefix} bytes into the five that stand before a message; send it whole`,
+        what: `The request ends ${this.#prefix} bytes into the five-byte prefix of a message; send it completely`,
       };
     }
     if (this.#count > 0 || this.#options.isStream) return undefined;

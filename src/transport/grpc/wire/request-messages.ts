@@ -40,7 +40,7 @@ export class RequestMessages implements MessageListener, AsyncIterable<Uint8Arra
     this.#waiting.push({ message, isPacked });
     if (this.#bytes <= bytesMax) return this.#wake();
     this.#waiting = [];
-    const words = 'So many requests are not answered on one stream; go on with another';
+    const words = 'This stream has reached its limit of requests; continue with another stream';
     call.finish({ code: 'RESOURCE_EXHAUSTED', message: words });
   }
 

@@ -58,6 +58,6 @@ function faultOf(error: NodeJS.ErrnoException, encoding: Packing, bytesMax: numb
     const what = `The message has more than ${bytesMax} bytes, the limit, after its ${encoding} is decompressed`;
     return { what, code: 'too_large' };
   }
-  const what = `The message is not what grpc-encoding says, ${encoding}: ${error.message}`;
+  const what = `The message is not valid ${encoding}, its grpc-encoding: ${error.message}`;
   return { what: `${what}; send it so compressed, or with a first byte of 0`, as: 'INTERNAL' };
 }

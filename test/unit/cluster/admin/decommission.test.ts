@@ -105,7 +105,7 @@ it.each<[string, NodeOrder, Layout, readonly number[], RegExp]>([
     /too few replicas would be left of db-1 \(on 1, 2, 3\): node 2 leaves/,
   ],
   ['many would stop', leave(2), { zones: 'aa', held: '2 2 2 2 2', silent: [2] }, [1], /db-3 \(on 2\), and 2 more/],
-  ['it was removed', stay(3), { ...THREE, removed: [3] }, [1], /node 3 was removed, for good; a node with an empty/],
+  ['it was removed', stay(3), { ...THREE, removed: [3] }, [1], /node 3 was removed permanently; a node with an empty/],
   ['it would replace itself', replace(3, 3), FOUR, [1], /node 3 cannot replace itself/],
   ['the other has not joined', replace(3, 5), FOUR, [1], /^not_found: node 5 has not joined; start it with --join/],
   ['the other does not answer', replace(3, 4), { ...FOUR, silent: [4] }, [1], /it is active and silent/],

@@ -117,7 +117,7 @@ describe('a node that is to be drained (C36)', () => {
   const TWO = { voters: [1, 2] };
   it.each<[string, Parts, string, string?]>([
     ['is not there', { nodes: [1, 2] }, 'there is no node 3; the cluster has 1, 2', 'not_found'],
-    ['was removed', { removed: [3] }, 'node 3 was removed, for good', 'not_found'],
+    ['was removed', { removed: [3] }, 'node 3 was removed permanently', 'not_found'],
     ['leaves no quorum of the catalog', { down: [2] }, stopsCatalog('1')],
     ['leaves none while another one drains', { draining: [2] }, stopsCatalog('1')],
     ['leaves none of a database', { ...TWO, silent: [2] }, stopsShop('1, 2, 3')],

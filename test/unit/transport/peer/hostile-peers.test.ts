@@ -172,7 +172,7 @@ describe('a stream', () => {
     expect(answers.map(({ kind }) => kind)).toEqual(['accepted', 'accepted']);
     expect(await strangerAt(south, from(10)).answer).toEqual({
       kind: 'refused',
-      reason: '2 nodes that are not known here are heard, the limit',
+      reason: '2 unknown nodes are connected, the limit',
     });
     expect((await strangerAt(south, from(7, 70)).answer).kind).toBe('accepted');
     const seen = (await strangerAt(south, hello({ ...TO_SOUTH, from: placeOf(8) }, { lane: 'bulk' })).answer).kind;
