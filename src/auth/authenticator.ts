@@ -1,4 +1,7 @@
-/** Runs the chain of extractors, and refuses requests. */
+/**
+ * Identifies the principal of a request: the first extractor that finds a credential decides. Refuses a repeated
+ * credential header, and a request without a valid credential.
+ */
 import { DatabaseError } from '#base';
 import type { Credentials, Extractor, Found, Principal } from './extractor.ts';
 

@@ -1,7 +1,7 @@
 /**
  * Branded numbers and names: two of different kinds never compare or assign by accident.
  *
- * Each brand comes with a guard for the edge (`isRevision`: parse, then trust) and a constructor for the inside
+ * Each brand has a guard for untrusted values (`isRevision`), and a constructor for values that were checked before
  * (`toRevision`: a wrong value is a bug). Numbers stay below 2^53; bigint exists only inside codecs and for larger
  * values in requests.
  */

@@ -15,7 +15,7 @@ const OK = 200;
 const ABSENT: ReadonlySet<number | undefined> = new Set([403, 404, 410]);
 
 /** The document does not exist. The provider has answered, so this is not an outage. */
-export class NothingThere extends Error {}
+export class DocumentNotFound extends Error {}
 
 /** @throws Error with the reason why nothing was read. */
 export async function boundedGet(url: URL, { bytesMax, timeoutMs }: GetBounds): Promise<string> {
@@ -39,7 +39,7 @@ function begun(url: URL, signal: AbortSignal): Promise<IncomingMessage> {
 
 async function wholeText(answer: IncomingMessage, bytesMax: number): Promise<string> {
   try {
-    if (ABSENT.has(answer.statusCode)) throw new NothingThere(`it has answered ${answer.statusCode}`);
+    if (ABSENT.has(answer.statusCode)) throw new DocumentNotFound(`it has answered ${answer.statusCode}`);
     if (answer.statusCode !== OK) throw new Error(`it has answered ${answer.statusCode}, which must be 200`);
     const pieces: Buffer[] = [];
     let byteCount = 0;

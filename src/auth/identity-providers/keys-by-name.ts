@@ -14,7 +14,7 @@
  * names. After a failed request nothing is requested for two seconds.
  */
 import type { KeyObject } from 'node:crypto';
-import { boundedGet, NothingThere } from './bounded-get.ts';
+import { boundedGet, DocumentNotFound } from './bounded-get.ts';
 import { cannotTell, type KeySource, RETRY_MS, type SourceParts } from './key-source.ts';
 import { publicKeyIn } from './pem-key.ts';
 import type { TokenHeader } from './token-text.ts';
@@ -30,7 +30,7 @@ const READING_MAX = 4;
 const PER_SECOND = 10;
 const EVERY_MS = 1_000 / PER_SECOND;
 /** Maximum wait for the key of a name. */
-const PATIENCE_MS = 5_000;
+const KEY_WAIT_MS = 5_000;
 /** Maximum number of names that are known to have no key. */
 const ABSENT_MAX = 1_000;
 const ABSENT_MS = 10_000;
@@ -142,7 +142,7 @@ export class KeysByName implements KeySource {
   }
 
   #forgetLate(): void {
-    const sinceMs = this.#parts.monotonicMs() - PATIENCE_MS;
+    const sinceMs = this.#parts.monotonicMs() - KEY_WAIT_MS;
     for (const each of this.#wanted.values()) if (!each.isReading && each.sinceMs < sinceMs) this.#giveUp(each);
   }
 
@@ -169,7 +169,7 @@ export class KeysByName implements KeySource {
     } catch (failure) {
       this.#parts.onRead(url, failure instanceof Error ? failure.message : String(failure));
       const nowMs = this.#parts.monotonicMs();
-      if (failure instanceof NothingThere) {
+      if (failure instanceof DocumentNotFound) {
         keep(this.#absent, { name, value: nowMs + ABSENT_MS, max: ABSENT_MAX });
         return { kind: 'none' };
       }

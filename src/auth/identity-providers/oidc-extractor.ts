@@ -1,4 +1,4 @@
-/** Bearer tokens of an OpenID provider. */
+/** Identifies a principal by a bearer token of an OpenID provider; token-judge.ts decides whether it is valid. */
 import type { Extractor, Found } from '../extractor.ts';
 import { sentSecret } from '../key-extractor.ts';
 import { type IdentityRules, identityIn } from './identity.ts';

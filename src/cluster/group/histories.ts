@@ -35,8 +35,7 @@ type AcknowledgedLost = Extract<Fact, { readonly kind: 'acknowledged-lost' }>;
 
 const LEVEL = 5;
 const LOOK_MS = 1000;
-/** Timeout of a request. */
-const ANSWER_MS = 2500;
+const REQUEST_TIMEOUT_MS = 2500;
 /** Maximum number of requests per tick: each costs its leader up to one read of a record. */
 const ASKS_MAX = 128;
 
@@ -79,7 +78,7 @@ export class Histories {
     if (nowMs < this.#lookMs || this.#ports.level() < LEVEL) return;
     this.#lookMs = nowMs + LOOK_MS;
     for (const [group, askedMs] of this.#asked) {
-      if (nowMs - askedMs < ANSWER_MS) continue;
+      if (nowMs - askedMs < REQUEST_TIMEOUT_MS) continue;
       this.#asked.delete(group);
       this.#due.add(group);
     }

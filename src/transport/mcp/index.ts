@@ -2,7 +2,7 @@
  * The MCP endpoint: agents read and write what the HTTP API serves, by three tools and five kinds of resources.
  *
  * ```
- *   agent ── POST / ──> server.ts ──> sessions.ts   revisions up to 2025-11-25: a session each
+ *   agent ── POST / ──> server.ts ──> sessions.ts   versions up to 2025-11-25: a session each
  *                                └──> endpoint.ts   2026-07-28: each request by itself
  *                            └──> relaying.ts       a session of another node: that one answers (ADR 0121, TC5, TC6)
  *                          endpoint.ts ──> tools.ts, resources.ts ──> api.ts ── HTTP on loopback ──> the HTTP API
@@ -19,8 +19,8 @@
  *   TC3  The memory of a client is bounded: the bytes of bodies together with those of the other transports, the number
  *        of sessions in total and by principal, the kept messages of a session, and the bytes of a reply.
  *   TC4  Nothing of the protocol's library is loaded before the first request.
+ *   TC7  Only the settings define the URL of the endpoint and the issuer of its tokens, never a request (ADR 0121).
  *   TC8  A tool relays the bytes of its arguments as they were sent.
  *   TC9  Every answer goes to its own request: a session refuses an id that is in flight.
- *   TC7  Only the settings define the URL of the endpoint and the issuer of its tokens, never a request (ADR 0121).
  */
 export { type McpServerOptions, startMcpServer } from './server.ts';

@@ -12,7 +12,7 @@
  * Invariants:
  *   TC5  The address of the other node comes from the catalog, never from the request: an id only selects a node of
  *        this cluster.
- *   TC6  A request is relayed once. A client that marks its own request as relayed gets 404 where it would get more.
+ *   TC6  A request is relayed once. A client that marks its own request as relayed gets 404 instead of being relayed.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type NodeId, quote } from '#base';

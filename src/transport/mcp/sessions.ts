@@ -1,4 +1,4 @@
-/** The sessions of revisions up to 2025-11-25, which begin with `initialize` and are named by a header. */
+/** Sessions of MCP protocol versions up to 2025-11-25. Later versions have none (endpoint.ts). */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { NodeStreamableHTTPServerTransport } from '@modelcontextprotocol/node';
 import type { Server } from '@modelcontextprotocol/server';
@@ -65,7 +65,7 @@ export class Session {
   }
 
   /** Idle time; none while a request is open, such as the stream of a listening client. */
-  get stillMs(): number {
+  get idleMs(): number {
     return this.#open > 0 ? Number.NEGATIVE_INFINITY : this.#monotonicMs() - this.#idleSinceMs;
   }
 
@@ -163,7 +163,7 @@ export class Sessions {
   /** Ends idle sessions. */
   async sweep(): Promise<void> {
     for (const [id, session] of this.#byId) {
-      if (session.stillMs > SESSION_IDLE_MS) await this.#end(id, session, 'idle');
+      if (session.idleMs > SESSION_IDLE_MS) await this.#end(id, session, 'idle');
     }
   }
 

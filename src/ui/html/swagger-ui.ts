@@ -1,6 +1,6 @@
 /**
- * Swagger UI for the full OpenAPI document. A file of the npm package is read when it is first requested. File names
- * contain the release of the package, so browsers may cache them forever.
+ * The page of Swagger UI, the only one that page.ts does not render, and its files. A file of the npm package is read
+ * when it is first requested. File names contain the release of the package, so browsers may cache them forever.
  */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
