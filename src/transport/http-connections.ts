@@ -24,7 +24,7 @@ export interface HttpConnectionsOptions {
   readonly onDisplaced: (waiting: Waiting) => void;
 }
 
-/** Limit of the time without progress. gRPC's `lingerMs` is as long, but limits all of the time after a call has ended. */
+/** Limit without progress. gRPC's `lingerMs` is as long, but limits the whole time after a call has ended. */
 export const ANSWER_MS = 60_000;
 
 /** Idle timeout of a connection, longer than that of common load balancers (60 s). */
