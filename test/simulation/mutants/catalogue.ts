@@ -305,7 +305,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'cached-below-the-floor',
     file: 'src/service/read-scope.ts',
-    find: '  if (minRevision !== undefined) await untilApplied(context, request, binding, minRevision);\n',
+    find: '  if (minRevision !== undefined) await untilReadable(context, request, binding, minRevision);\n',
     replace: '',
     breaks: 'a read ignores the least revision that it asked for',
     run: { nodes: 3, first: [27] },

@@ -247,8 +247,8 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     and: [
       {
         file: 'src/database/database-writer.ts',
-        find: '/** Where the recorded time stands in a body:',
-        replace: 'let drawn = 0;\n/** Where the recorded time stands in a body:',
+        find: '/** Offset of the recorded time in a body:',
+        replace: 'let drawn = 0;\n/** Offset of the recorded time in a body:',
       },
     ],
     breaks: 'each replica makes up a part of what it stores',
