@@ -143,6 +143,7 @@ const CASES: readonly Case[] = [
       'cd /work/cairn',
       '`/root/x`',
       ['in ..', 'shared', 'spec'].join('/'),
+      'holds (decisions 2.8; D2)',
       ['from registry', 'npmjs', 'org'].join('.'),
     ].map(found('docs/a.md')),
   },

@@ -38,6 +38,7 @@ export function noPrivatePlaces(tree: Tree): readonly Fault[] {
   return [
     ...faultyLines(written, /(?<![\w.~}-])\/(?:work|home|Users|root)\/\w/, 'a path of one machine'),
     ...faultyLines(written, /\.\.\/shared\//, 'a folder outside the repository'),
+    ...faultyLines(written, /\bdecisions,? \d+(?:\.\d+)?[);]/, 'a document outside the repository'),
     ...faultyLines(written, /registry\.(?:npmjs|yarnpkg)\.\w+|"resolved": "https?:/, 'a host of a package registry'),
   ];
 }
@@ -69,7 +70,7 @@ export function commentsArePlain(tree: Tree): readonly Fault[] {
   return [
     ...faultyLines(
       written,
-      /^\s*(?:\/?\*|\/\/).*\b(?:[Ww]hoever|[Ss]omebody|(?:is|are) told|goes on|makes? way|in vain|heirs?)\b/,
+      /^\s*(?:\/?\*|\/\/).*\b(?:[Ww]hoever|[Ss]omebody|(?:is|are) told|goes on|gone on with|makes? way|in vain|heirs?)\b/,
       'name the actor and use the standard term',
     ),
     ...faultyLines(written, /^\s*(?:\/\*\*|\*|\/\/) (?:Of|What|Who|Whom|Those) /, 'begin with a noun or a verb'),
