@@ -49,7 +49,7 @@ export const MISBEHAVING: readonly Misbehaving[] = [
     `(loop $l (br_if $l (i32.ne (table.grow $t (ref.null func) (i32.const 1000)) (i32.const -1)))) unreachable`,
     { core: '(table $t 0 funcref)' },
   ),
-  row('recursion without end', 'StackOverflow', /deeper than the stack/, `(call $deep) ${REST}`, {
+  row('recursion without end', 'StackOverflow', /deeper than its stack allows/, `(call $deep) ${REST}`, {
     core: '(func $deep (call $deep) (call $deep))',
   }),
   row('a trap', 'Trap', /unreachable/, 'unreachable'),

@@ -90,7 +90,7 @@ describe('a stream', () => {
   it.each([
     ['no greeting', changed(1, 0x51), 'the stream has no greeting'],
     ['a later format', changed(4, 4), 'streams of format 4 are unknown here, 3 would be known'],
-    ['an unknown lane', changed(5, 3), 'lane 3 is none of 0 to 2'],
+    ['an unknown lane', changed(5, 3), 'lane 3 is invalid: use 0 to 2'],
     ['a long address', changed(9, 5), 'its address is too long'],
     ['no header', changed(12, 0), 'bytes that do not begin with CPFR are no frame'],
     ['damage', changed(12 + 28, 0xff), 'the greeting is damaged'],
