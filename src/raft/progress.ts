@@ -195,8 +195,8 @@ function sendingSnapshot(progress: SnapshotUnderWay, event: ProgressEvent): Prog
       return { ...progress, match: event.match, next: toLogIndex(Math.max(next, event.match + 1)) };
     case 'snapshot-sent': {
       // Sent does not mean installed: the next append waits for an answer, or for a heartbeat.
-      const next = toLogIndex(Math.max(match, event.index) + 1);
-      return { kind: 'probe', match, next, waitsFor: 'answer' };
+      const after = toLogIndex(Math.max(match, event.index) + 1);
+      return { kind: 'probe', match, next: after, waitsFor: 'answer' };
     }
     case 'snapshot-failed':
       return { kind: 'probe', match, next: toLogIndex(match + 1), waitsFor: 'answer' };

@@ -28,8 +28,8 @@ async function loseMajority({ cluster, clients, step }: ScenarioRun): Promise<vo
   const others = PODS.filter((pod) => pod !== survivor);
   const [kept, ...lost] = await Promise.all([survivor, ...others].map((pod) => claimOf(cluster, pod)));
   await cluster.kubectl('delete', 'pvc', ...others.map((pod) => `data-${pod}`), '--wait=false');
-  // An id that is set while nothing is lost counts as carried out, so both pods must have ended. Before that a node that
-  // drains can leave the catalog without a leader for a moment.
+  // An id that is set while nothing is lost counts as carried out, so both pods must have ended. Before that, a node
+  // that drains can leave the catalog without a leader for a moment.
   await cluster.kubectl('delete', 'pod', ...others, '--grace-period=1');
   await step('until the loss is noticed', () =>
     eventually('no quorum', async () => (await conditionOf(cluster, 'QuorumHealthy')).status === 'False'),
