@@ -1,18 +1,23 @@
 /** Finds free ports on loopback for servers of tests. */
-import { createServer } from 'node:net';
+import { randomInt } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:net';
 
-/** Loopback ports that were bound and closed again; other processes are unlikely to take them before the node does. */
+/** Linux gives outgoing connections the ports from 32,768, so none of those below is taken before the node binds it. */
+const PORTS = { min: 10_000, end: 32_768 };
+
+/** Loopback ports that were bound and closed again. */
 export async function freePorts(count: number): Promise<readonly number[]> {
-  const servers = await Promise.all(
-    Array.from({ length: count }, async () => {
-      const server = createServer();
-      await new Promise<void>((resolve) => server.listen({ host: '127.0.0.1', port: 0 }, resolve));
-      return server;
-    }),
-  );
-  return servers.map((server) => {
-    const address = server.address();
-    server.close();
-    return typeof address === 'object' ? (address?.port ?? 0) : 0;
-  });
+  const ports = new Map<number, Server>();
+  while (ports.size < count) {
+    const port = randomInt(PORTS.min, PORTS.end);
+    const server = createServer();
+    const isFree = await once(server.listen({ host: '127.0.0.1', port }), 'listening').then(
+      () => true,
+      () => false,
+    );
+    if (isFree) ports.set(port, server);
+  }
+  for (const server of ports.values()) server.close();
+  return [...ports.keys()];
 }

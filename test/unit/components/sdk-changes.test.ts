@@ -227,10 +227,10 @@ describe('a State Change with the interfaces of the SDK', { timeout: 60_000 }, (
     [
       'most, inside a transaction',
       condition('max', OF_B, { revision: 4n }),
-      /behind 4; the latest of its selector is 5/,
+      /after 4; the latest of its selector is 5/,
     ],
-    ['nothing at all', condition('max', OF_A, { revision: 0n }), /behind 0; the latest of its selector is 4/],
-    ['range', condition('range', OF_A, { min: 1n, max: 3n }), /behind 3/],
+    ['nothing at all', condition('max', OF_A, { revision: 0n }), /after 0; the latest of its selector is 4/],
+    ['range', condition('range', OF_A, { min: 1n, max: 3n }), /after 3/],
   ])('commits nothing when its condition on the %s does not hold', async (_, wrong, says) => {
     const { execution, known } = await ran({ conditions: [wrong] });
     expect(execution).toMatchObject({ kind: 'refused', code: 'Conflict', message: expect.stringMatching(says) });
