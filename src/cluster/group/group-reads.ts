@@ -4,21 +4,20 @@
  *   waiting (no leader) --> asked (read index requested) --> parked (index known, not applied) --> answered
  *
  * Reads that arrive in one turn share one read index. A read never joins a read index that was requested before it
- * arrived.
+ * arrived. A read whose request or answer was lost waits again, and keeps the start of its wait.
  */
 import type { LogIndex, Term } from '#base';
 import type { Token } from '../link.ts';
 
-export interface ParkedRead {
+/** Reads that arrived together, and the start of their wait. */
+export interface WaitingRead {
   readonly tokens: readonly Token[];
-  readonly index: LogIndex;
-  readonly term: Term;
   readonly sinceMs: number;
 }
 
-interface WaitingRead {
-  readonly tokens: readonly Token[];
-  readonly sinceMs: number;
+export interface ParkedRead extends WaitingRead {
+  readonly index: LogIndex;
+  readonly term: Term;
 }
 
 /** Maximum number of pending read-index requests of one group; later reads share the next request. */
@@ -26,7 +25,7 @@ const ASKED_MAX = 64;
 
 export class GroupReads {
   #waiting: WaitingRead[] = [];
-  readonly #asked = new Map<number, readonly Token[]>();
+  readonly #asked = new Map<number, readonly WaitingRead[]>();
   #parked: ParkedRead[] = [];
   /** The lowest index that a parked read waits for. */
   #leastParked: number = Number.POSITIVE_INFINITY;
@@ -53,33 +52,33 @@ export class GroupReads {
     return this.#waiting.length > 0;
   }
 
-  wait(tokens: readonly Token[], nowMs: number): void {
-    this.#count += tokens.length;
-    this.#waiting.push({ tokens, sinceMs: nowMs });
+  wait(reads: readonly WaitingRead[]): void {
+    this.#count += countOf(reads);
+    this.#waiting.push(...reads);
     this.#waits();
   }
 
-  takeWaiting(): readonly Token[] {
-    const tokens = this.#waiting.flatMap((read) => read.tokens);
+  takeWaiting(): readonly WaitingRead[] {
+    const waiting = this.#waiting;
     this.#waiting = [];
-    this.#count -= tokens.length;
-    return tokens;
+    this.#count -= countOf(waiting);
+    return waiting;
   }
 
   /** Assigns a number to a read-index request for these reads. */
-  ask(tokens: readonly Token[]): number {
+  ask(reads: readonly WaitingRead[]): number {
     this.#lastId += 1;
-    this.#count += tokens.length;
-    this.#asked.set(this.#lastId, tokens);
+    this.#count += countOf(reads);
+    this.#asked.set(this.#lastId, reads);
     return this.#lastId;
   }
 
   /** The reads of that request; each is answered only once. */
-  answered(id: number): readonly Token[] {
-    const tokens = this.#asked.get(id) ?? [];
+  answered(id: number): readonly WaitingRead[] {
+    const reads = this.#asked.get(id) ?? [];
     this.#asked.delete(id);
-    this.#count -= tokens.length;
-    return tokens;
+    this.#count -= countOf(reads);
+    return reads;
   }
 
   park(read: ParkedRead): void {
@@ -106,24 +105,26 @@ export class GroupReads {
     this.#waiting = this.#waiting.filter((read) => read.sinceMs > sinceMs);
     this.#keep(this.#parked.filter((read) => read.sinceMs > sinceMs));
     this.#count -= countOf(late);
-    return late.flatMap((read) => read.tokens);
+    return tokensOf(late);
   }
 
   /** Removes every read, because the group is gone. */
   abandon(): readonly Token[] {
-    const parked = this.#parked.flatMap((read) => read.tokens);
-    const asked = [...this.#asked.values()].flat();
-    const waiting = this.takeWaiting();
+    const all = [...this.#parked, ...[...this.#asked.values()].flat(), ...this.takeWaiting()];
     this.#keep([]);
     this.#asked.clear();
     this.#count = 0;
-    return [...parked, ...asked, ...waiting];
+    return tokensOf(all);
   }
 
   #keep(parked: ParkedRead[]): void {
     this.#parked = parked;
     this.#leastParked = parked.reduce((least, { index }) => Math.min(least, index), Number.POSITIVE_INFINITY);
   }
+}
+
+export function tokensOf(reads: readonly WaitingRead[]): readonly Token[] {
+  return reads.flatMap(({ tokens }) => tokens);
 }
 
 function countOf(reads: readonly WaitingRead[]): number {

@@ -13,10 +13,11 @@ import type { ReadRequest, Settlement, Token } from '../link.ts';
 import { draining, noLeader, readsFull } from '../refusals.ts';
 import type { Reporter } from '../reporter.ts';
 import type { Group } from './group.ts';
+import { tokensOf, type WaitingRead } from './group-reads.ts';
 
 export interface ReadBarrierPorts {
   readonly reporter: Reporter;
-  readonly limits: Pick<CoreLimits, 'pendingReadsMax'>;
+  readonly limits: Pick<CoreLimits, 'pendingReadsMax' | 'leaderWaitMs'>;
   readonly touch: (id: ReadRequest['group']) => Group | undefined;
   readonly absence: (id: ReadRequest['group']) => DatabaseError;
   readonly monotonicMs: () => number;
@@ -27,7 +28,7 @@ type ReadReady = Extract<Effect, { readonly kind: 'read-ready' }>;
 
 export class ReadBarrier {
   readonly #ports: ReadBarrierPorts;
-  /** Groups with an answered request and further waiting reads. */
+  /** Groups with an answered or lost request and further waiting reads. */
   readonly #answered = new Set<Group>();
   #isOpen = true;
 
@@ -79,18 +80,23 @@ export class ReadBarrier {
 
   /** Carries out a `read-ready` effect. */
   onReady(group: Group, { id, index, term }: ReadReady): void {
-    const tokens = this.#take(group, id);
+    const tokens = tokensOf(this.#take(group, id));
     if (group.written.index >= index) this.#answer(group, tokens);
     else group.reads.park({ tokens, index, term, sinceMs: this.#ports.monotonicMs() });
   }
 
   /** Carries out a `read-refused` effect. */
   onRefused(group: Group, id: number, refusal: Refusal): void {
-    const tokens = this.#take(group, id);
+    const { reporter, limits, monotonicMs } = this.#ports;
+    const reads = this.#take(group, id);
     // There is another leader, or none known: the read is requested again.
-    if (refusal.kind === 'not-leader') return this.#wait(group, tokens);
-    const error = refusal.kind === 'reads-full' ? readsFull(group.title, refusal.countMax) : noLeader(group.title);
-    this.#ports.reporter.refuse(tokens, error);
+    if (refusal.kind === 'not-leader') return this.#wait(group, tokensOf(reads));
+    if (refusal.kind === 'reads-full')
+      return reporter.refuse(tokensOf(reads), readsFull(group.title, refusal.countMax));
+    // The request or its answer was lost: it is repeated for as long as a request may wait for a leader.
+    group.reads.wait(reads);
+    reporter.refuse(group.reads.takeLate(monotonicMs() - limits.leaderWaitMs), noLeader(group.title));
+    this.#answered.add(group);
   }
 
   /** Returns the reads that may wait with the others; the rest is refused. */
@@ -104,21 +110,25 @@ export class ReadBarrier {
 
   #begin(group: Group, tokens: readonly Token[]): void {
     if (tokens.length === 0) return;
-    if (canAsk(group) && !group.reads.hasAskedEnough) this.#ask(group, tokens);
+    if (canAsk(group) && !group.reads.hasAskedEnough) this.#ask(group, this.#fromNow(tokens));
     else this.#wait(group, tokens);
   }
 
-  #take(group: Group, id: number): readonly Token[] {
+  #take(group: Group, id: number): readonly WaitingRead[] {
     if (group.reads.isWaiting) this.#answered.add(group);
     return group.reads.answered(id);
   }
 
   #wait(group: Group, tokens: readonly Token[]): void {
-    group.reads.wait(tokens, this.#ports.monotonicMs());
+    group.reads.wait(this.#fromNow(tokens));
   }
 
-  #ask(group: Group, tokens: readonly Token[]): void {
-    const id = group.reads.ask(tokens);
+  #fromNow(tokens: readonly Token[]): readonly WaitingRead[] {
+    return [{ tokens, sinceMs: this.#ports.monotonicMs() }];
+  }
+
+  #ask(group: Group, reads: readonly WaitingRead[]): void {
+    const id = group.reads.ask(reads);
     this.#ports.step(group, { kind: 'read', id });
   }
 

@@ -1,7 +1,9 @@
-// Goal: waiting reads are limited in number, a group has few read requests in progress, and every read is answered.
-// Method: three nodes with an isolated leader; the parts alone.
+// Goal: waiting reads are limited in number, a group has few read requests in progress, and every read is answered,
+// also when its request or the answer of the leader is lost. Method: three nodes with an isolated leader, or with lost
+// messages; the parts alone.
 import { describe, expect, it } from 'vitest';
-import { toLogIndex, toTerm } from '#base';
+import { CATALOG_GROUP, type DatabaseError, toLogIndex, toTerm } from '#base';
+import { LIMITS } from '#cluster';
 import { GroupReads } from '../../../src/cluster/group/group-reads.ts';
 import { startTrio, type Trio } from '../../support/cluster/replica-world.ts';
 
@@ -33,6 +35,44 @@ it('reads of a group without a quorum share a limited number of requests, and ar
   expect(world.failures).toEqual([]);
 });
 
+describe('a follower', () => {
+  it.each(['read-request', 'read-reply'])(
+    'answers reads and knows the catalog when the first %s is lost',
+    async (kind) => {
+      const { world, group, leader, catalog } = await startTrio();
+      const follower = world.up.find((each) => each !== leader && each !== catalog) ?? leader;
+      const lost = new Set<number>();
+      world.network.isHeld = (_from, _to, { group: id, message }) => {
+        const isFirst = message.kind === kind && !lost.has(id);
+        if (isFirst) lost.add(id);
+        return isFirst;
+      };
+      const early = [follower.front.latest(group), follower.front.currentCatalog()];
+      await world.pass(LIMITS.electionWindowMs - 100);
+      // It waits for the request that was lost.
+      const all = Promise.all([...early, follower.front.currentCatalog()]);
+      expect(await world.answer(all)).toEqual([0, undefined, undefined]);
+      expect(lost).toEqual(new Set([CATALOG_GROUP, group]));
+    },
+  );
+
+  it('refuses each read that the leader has not answered in time', async () => {
+    const { world, group, others } = await startTrio();
+    const [{ front }] = others;
+    world.network.isHeld = (_from, _to, { message }) => message.kind === 'read-request';
+    const endOf = async (read: Promise<unknown>): Promise<readonly [unknown, number]> => {
+      const beganMs = world.nowMs;
+      const reason = await read.catch(({ details }: DatabaseError) => details.reason);
+      return [reason, Math.round((world.nowMs - beganMs) / 1000)];
+    };
+    const first = endOf(front.latest(group));
+    await world.pass(1000);
+    const second = endOf(front.latest(group));
+    const refused = ['NoLeader', LIMITS.leaderWaitMs / 1000];
+    expect(await world.answer(Promise.all([first, second]))).toEqual([refused, refused]);
+  });
+});
+
 describe('the waiting reads of a group', () => {
   const at = (index: number): Parameters<GroupReads['park']>[0] => ({
     tokens: [index, index + 1000],
@@ -43,11 +83,15 @@ describe('the waiting reads of a group', () => {
 
   it('are counted in every state', () => {
     const reads = new GroupReads();
-    reads.wait([1, 2, 3], 0);
+    const waiting = [
+      { tokens: [1, 2], sinceMs: 0 },
+      { tokens: [3], sinceMs: 1 },
+    ];
+    reads.wait(waiting);
     expect(reads.count).toBe(3);
     const id = reads.ask(reads.takeWaiting());
     expect(reads.count).toBe(3);
-    expect(reads.answered(id)).toEqual([1, 2, 3]);
+    expect(reads.answered(id)).toEqual(waiting);
     expect(reads.answered(id)).toEqual([]);
     expect(reads.count).toBe(0);
     for (const index of [5, 3, 9]) reads.park(at(index));
@@ -56,11 +100,11 @@ describe('the waiting reads of a group', () => {
     expect(reads.takeApplied(toLogIndex(5))).toEqual([at(5), at(3)]);
     expect(reads.takeLate(8)).toEqual([]);
     expect(reads.count).toBe(2);
-    reads.wait([7], 9);
+    reads.wait([{ tokens: [7], sinceMs: 9 }]);
     expect(reads.takeLate(9)).toEqual([7, 9, 1009]);
     expect(reads.count).toBe(0);
     reads.park(at(4));
-    reads.ask([1]);
+    reads.ask([{ tokens: [1], sinceMs: 0 }]);
     expect(reads.abandon()).toEqual([4, 1004, 1]);
     expect(reads.count).toBe(0);
   });
