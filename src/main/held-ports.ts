@@ -83,6 +83,8 @@ export class HeldPorts implements Disposable {
       'content-type': 'application/json',
       'retry-after': String(RETRY_AFTER_SECONDS),
       connection: 'close',
+      // A node that relays asks another one. The name is that of #transport, which is not loaded yet.
+      'x-cairn-untried': 'true',
     });
     response.end(JSON.stringify({ error }));
   }

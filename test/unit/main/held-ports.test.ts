@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import { expect, it, onTestFinished } from 'vitest';
 import { silentLogger } from '#observability';
 import { HeldPorts } from '../../../src/main/held-ports.ts';
+import { UNTRIED } from '../../../src/transport/relay.ts';
 import { listenOptions } from '../../../src/transport/server-options.ts';
 import { TestClient } from '../../support/grpc-client.ts';
 
@@ -22,7 +23,7 @@ it('answers 503 until a server takes the port over, and then nothing more', asyn
   const port = await ports.http('HTTP', ADDRESS);
   const url = `http://127.0.0.1:${port.port}/databases`;
   const early = await fetch(url, { method: 'POST', body: 'x'.repeat(100_000) });
-  expect([early.status, early.headers.get('retry-after')]).toEqual([503, '1']);
+  expect([early.status, early.headers.get('retry-after'), early.headers.get(UNTRIED)]).toEqual([503, '1', 'true']);
   expect(await early.json()).toEqual({ error: { code: 'INTERNAL', message: WHY, details: { reason: 'Starting' } } });
   const server = createServer((_request, response) => response.end('served'));
   await new Promise<void>((resolve) => server.listen(listenOptions(ADDRESS, port), resolve));
