@@ -11,7 +11,7 @@
  */
 import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
-import { type NodeId, replicaOf, toDatabaseId, toGroupId, toLogIndex, toNodeId, toRevision, toTerm } from '#base';
+import { type NodeId, replicaOf, toDatabaseId, toGroupId, toLogIndex, toNodeId, toRevision } from '#base';
 import {
   type AppliedMark,
   type CatalogMachine,
@@ -22,7 +22,7 @@ import {
   type Outcome,
 } from '#cluster';
 import { membershipOf } from '#raft';
-import type { BatchId, LogWriter, PersistedFacts } from '#storage';
+import { type BatchId, type LogWriter, NO_CHECKPOINT, type PersistedFacts } from '#storage';
 import { CoreCounter } from '../src/cluster/core/observer.ts';
 import type { MachineEntry } from '../src/cluster/machine.ts';
 import { packCommands, unpackCommands } from '../src/cluster/thread/command-message.ts';
@@ -53,12 +53,7 @@ const payload = new Uint8Array(Number(values.bytes));
 
 /** A state machine that counts revisions. */
 class CountingMachine implements CatalogMachine {
-  applied: AppliedMark = {
-    index: toLogIndex(0),
-    term: toTerm(0),
-    revision: toRevision(0),
-    logStart: toLogIndex(0),
-  };
+  applied: AppliedMark = NO_CHECKPOINT;
   readonly recordedTimeMs = 0;
   readonly standing = new Uint8Array(0);
   readonly members = { index: toLogIndex(0), membership: membershipOf(BINDING.replicas) };

@@ -13,7 +13,7 @@ import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { toGroupId, toLogIndex, toRevision, toTerm } from '#base';
-import { RecordWriter, Wal } from '#storage';
+import { NO_CHECKPOINT, RecordWriter, Wal } from '#storage';
 
 const { values } = parseArgs({
   options: {
@@ -109,7 +109,7 @@ function openWal(perSync: number): Candidate {
       // A checkpoint per batch releases old segments, as in a node whose store keeps up.
       const place = written % groupCount;
       const index = toLogIndex(indexes[place] ?? 0);
-      writer.checkpoint(toGroupId(place), { index, term, revision: toRevision(index) });
+      writer.checkpoint(toGroupId(place), { ...NO_CHECKPOINT, index, term, revision: toRevision(index) });
       batch = writer.take();
     },
     append: () => wal.append([batch]),

@@ -23,6 +23,7 @@ import {
   type HistoryPoint,
   type HistoryVerdict,
   type MachineOptions,
+  type NewDatabase,
   type RangeNeed,
   type Recovery,
   RowKeys,
@@ -42,7 +43,7 @@ import {
   stampDefinitionEntry,
   stampPayload,
 } from '#model';
-import { decodeMembership, encodeMembership } from '#raft';
+import { decodeMembership, encodeMembership, membershipOf } from '#raft';
 import type {
   AppliedMark,
   CatalogMachine as CatalogPort,
@@ -68,10 +69,8 @@ export function machinesWith(options: Pick<MachineOptions, 'segmentBytes'>): Mac
       new CatalogAdapter(CatalogMachine.open(sourceOf(kv, CATALOG_GROUP), encodeMembership(founders))),
     storedLevel: (kv) => readLevel(kv, new RowKeys(CATALOG_GROUP).level()),
     storedNodes: (kv) => readNodes(kv, new RowKeys(CATALOG_GROUP).nodes()),
-    createDatabase: (kv, binding, founders) => {
-      const database = { ...binding, rootId: rootOf(binding), membership: encodeMembership(founders) };
-      return new DatabaseAdapter(DatabaseMachine.create(sourceOf(kv, binding.group), database, options));
-    },
+    createDatabase: (kv, binding) =>
+      new DatabaseAdapter(DatabaseMachine.create(sourceOf(kv, binding.group), newDatabaseOf(binding), options)),
     markOf: (kv, group) => new DatabaseReader(sourceOf(kv, group)).applied(),
     openDatabase: (kv, group) => {
       const machine = DatabaseMachine.open(sourceOf(kv, group), options);
@@ -81,14 +80,15 @@ export function machinesWith(options: Pick<MachineOptions, 'segmentBytes'>): Mac
       return (await verifyHistory(sourceOf(kv, group), durable)) === undefined;
     },
     audit: (kv, group) => auditDatabase({ kv, group }),
-    rebuild: ({ from, to }, group, durable) => rebuildDerived(to, sourceOf(from, group), durable, options.segmentBytes),
+    rebuild: ({ from, to }, binding, durable) =>
+      rebuildDerived(to, sourceOf(from, binding.group), { durable, created: newDatabaseOf(binding), ...options }),
     standingOf: (kv, group) => new DatabaseReader(sourceOf(kv, group)).applied(),
     copyOrigin: (kv, binding, goesOn) =>
       copyRows(kv, sourceOf(kv, recoveryOf(binding).group), sourceOf(kv, binding.group), goesOn),
-    recoverInto: (batch, kv, binding, founders) => {
+    recoverInto: (batch, kv, binding) => {
       const { group, rootId } = recoveryOf(binding);
-      const instance = { databaseId: binding.databaseId, rootId, membership: encodeMembership(founders) };
-      recoverInto(batch, sourceOf(kv, group), sourceOf(kv, binding.group), instance);
+      const { databaseId, membership } = newDatabaseOf(binding);
+      recoverInto(batch, sourceOf(kv, group), sourceOf(kv, binding.group), { databaseId, rootId, membership });
     },
     exportState: async (kv, group, standing) => {
       const source = sourceOf(kv, group);
@@ -327,6 +327,10 @@ class CatalogParts implements StateImport {
 function faultInDatabaseEntry(payload: Uint8Array): string | undefined {
   if (!definesSomething(payload)) return faultInTransactPayload(payload);
   return decodeDefinitionEntry(payload) === undefined ? 'it is no entry that defines something' : undefined;
+}
+
+function newDatabaseOf(binding: Binding): NewDatabase {
+  return { ...binding, rootId: rootOf(binding), membership: encodeMembership(membershipOf(binding.founders)) };
 }
 
 function recoveryOf({ group, recovery }: Binding): Recovery {

@@ -87,12 +87,11 @@ export { openStoppedNode, type StoppedNode, type StoppedPorts } from './rescue/s
 export {
   acceptanceOf,
   faultInRefounding,
-  type LostDatabase,
   type Survey,
   type SurveyedDatabase,
   surveyOf,
 } from './rescue/survey.ts';
-export { sentenceOnStoreLogs, storeDirectoryOf } from './store/data-directory.ts';
+export { storeDirectoryOf } from './store/data-directory.ts';
 export { BELONGS_NOWHERE } from './store/own-identity.ts';
 export { runCore } from './thread/core-worker.ts';
 export type { OpenPeerLinks, PeerLinksOptions, PeerPort, PeerPortOptions } from './thread/peer-port.ts';

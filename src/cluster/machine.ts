@@ -7,6 +7,7 @@ import type { CatalogEntry, HistoryVerdict } from '#database';
 import type { KvBatch, KvReader, KvStore, KvWriter } from '#kv';
 import type { ApiKey } from '#model';
 import type { Membership } from '#raft';
+import type { Checkpoint } from '#storage';
 import type { CatalogChange } from './node.ts';
 import type { Binding, Outcome, RegisteredNode } from './outcome.ts';
 import type { CheckedPart, HeldMembership, StateExport, StateImport } from './state-transfer.ts';
@@ -27,14 +28,11 @@ export interface MachineEntry {
   readonly membership?: Membership | undefined;
 }
 
+/** The checkpoint of a group in the log: everything up to it is durable in the store. */
+export type DurableMark = Checkpoint;
+
 /** Position of a machine, as in its applied row. */
-export interface AppliedMark {
-  readonly index: LogIndex;
-  readonly term: Term;
-  readonly revision: Revision;
-  /** Up to here the state came from another replica; 0 when all of it came by the log. */
-  readonly logStart: LogIndex;
-}
+export type AppliedMark = Omit<DurableMark, 'history'>;
 
 /** The same of a database in the store. */
 export interface StoredMark extends AppliedMark {
@@ -90,13 +88,6 @@ export interface CatalogMachine extends Machine {
   readonly level: number;
 }
 
-/** The checkpoint of a group in the log: everything up to it is durable in the store. */
-export interface DurableMark {
-  readonly index: LogIndex;
-  readonly term: Term;
-  readonly revision: Revision;
-}
-
 /** Creates and repairs machines. */
 export interface Machines {
   /** The catalog in the store; a new one is empty, and its group starts with this membership. */
@@ -105,8 +96,12 @@ export interface Machines {
   storedLevel(kv: KvReader): number;
   /** The nodes of the cluster, in the same way. */
   storedNodes(kv: KvReader): readonly RegisteredNode[];
-  createDatabase(kv: KvReader, binding: Binding, founders: Membership): Machine;
-  /** Position of a database, without opening it; undefined when the store has no such database. */
+  /** A new one, whose group starts with the founders of the binding. */
+  createDatabase(kv: KvReader, binding: Binding): Machine;
+  /**
+   * Position of a database, without opening it; undefined when the store has no applied row of it.
+   * @throws DatabaseError when that row is damaged
+   */
   markOf(kv: KvReader, group: GroupId): StoredMark | undefined;
   /** Undefined when the store has no such database. */
   openDatabase(kv: KvReader, group: GroupId): Machine | undefined;
@@ -115,13 +110,13 @@ export interface Machines {
   /** Reads every row of the database; returns the first that is missing or damaged, as text. */
   audit(kv: KvReader, group: GroupId): Promise<string | undefined>;
   /**
-   * Takes the database back to the durable mark: removes later records and derives the rows again. The given store
-   * makes each change durable before the next. The history is durable up to `synced`, which is not before the mark.
+   * Takes the database of the binding to the durable mark: removes later records and makes all rows again. The given
+   * store makes each change durable before the next.
    */
   rebuild(
     store: { readonly from: KvReader; readonly to: KvWriter },
-    group: GroupId,
-    durable: DurableMark & { readonly synced: number },
+    binding: Binding,
+    durable: DurableMark,
   ): Promise<void>;
   /** The revision of a database in the store, with its chain hash; undefined when there is no such database. */
   standingOf(kv: KvReader, group: GroupId): { readonly revision: Revision; readonly chainHash: Uint8Array } | undefined;
@@ -131,7 +126,7 @@ export interface Machines {
    */
   copyOrigin(kv: KvStore, binding: Binding, goesOn: () => boolean): Promise<boolean>;
   /** Adds the applied row of a recovered database to the batch, which makes it complete. Its other rows are durable. */
-  recoverInto(batch: KvBatch, kv: KvReader, binding: Binding, founders: Membership): void;
+  recoverInto(batch: KvBatch, kv: KvReader, binding: Binding): void;
   /**
    * The state of a group in the store of this node, for a replica at that position. As text: the reason why there is
    * none for it.

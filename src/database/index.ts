@@ -17,7 +17,7 @@
  *   D8  Outcomes, the history, its segments and all rows but those of times follow from the log alone.
  *   D9  An entry of an unknown format or kind stops the node before anything changes.
  *   D10 A name is bound to one instance at most; no group and no database_id is used twice.
- *   D11 A gap above a durable point is noticed; every row but the applied one can be made anew from the history.
+ *   D11 A gap above a durable point is noticed; every row can be made anew, from history, log and catalog.
  *   D12 What a reader lends is whole until it is released, and nothing that was read before is looked at after that.
  *   D13 What constraints make apply look at is bounded, and counted in what follows from the log alone.
  *   D14 A node's number belongs to one store, and is given once; registering again is safe to repeat.
@@ -63,7 +63,7 @@ export { isCorruptRecord, isFaultOfRow, openRow, unexpectedRecord, unexpectedRow
 export { DatabaseMachine, type MachineOptions, type RangeNeed, type TransactOutcome } from './database-machine.ts';
 export { DefinitionLedger, type DefinitionOutcome, LEDGER_LIMITS, type LedgerLimits } from './definition-ledger.ts';
 export { findEvent } from './event-identity.ts';
-export { type DatabaseFacts, databaseAt, genesisHash, lastRevision } from './facts.ts';
+export { type DatabaseFacts, databaseAt, genesisHash, lastRevision, type NewDatabase } from './facts.ts';
 export { type HeadContent, readTimeRow } from './head.ts';
 export { type CheckedRecords, HistoryExport, HistoryImport, type HistoryPart } from './history-transfer.ts';
 export { type Hits, settled } from './hits.ts';

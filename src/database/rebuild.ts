@@ -1,9 +1,9 @@
 /**
- * Rebuilds the rows of a database from its history up to a durable point, after a crash that left a gap above it.
+ * Makes every row of a database again from its history up to a durable point: after a crash that left a gap above it,
+ * and when rows are lost or damaged.
  *
- * 1. The history is cut at the durable point. It is then shorter than the applied row says, so a crash during the
- *    rebuild is noticed at the next start, which begins again.
- * 2. The rows are deleted.
+ * 1. The history is cut at the durable point: what follows it may be torn, and must not be synced.
+ * 2. The applied row is deleted, then all rows. A start without it begins again, so a crash needs no note.
  * 3. Each record writes its rows by the code that wrote them the first time, and the applied row is written last.
  *
  * Log entries above the durable index are then applied like new ones. A state that already held some of them would
@@ -12,47 +12,48 @@
 import type { KvBatch, KvWriter } from '#kv';
 import type { Applied } from './applied.ts';
 import { HistoryChain } from './chain.ts';
-import { unexpectedRecord, unexpectedRow } from './corruption.ts';
+import { unexpectedRecord } from './corruption.ts';
 import { DatabaseWriter } from './database-writer.ts';
-import { newDatabase } from './facts.ts';
+import { type NewDatabase, newDatabase } from './facts.ts';
 import { KeyFilter } from './key-filter.ts';
 import { KeyHash } from './key-hash.ts';
-import { TABLE } from './keys.ts';
+import { RowKeys, TABLE } from './keys.ts';
 import { DatabaseReader, type DatabaseSource } from './reader.ts';
-import { type DurablePoint, durableEnd } from './verify.ts';
+import type { DurablePoint } from './verify.ts';
 import { walkHistory } from './walks.ts';
 
 /** Bytes of records that are indexed between two writes. */
 const SLICE_BYTES = 4 * 1024 * 1024;
 const FILTER_BYTES_MAX = 64 * 1024 * 1024;
 
+export interface RebuildTarget {
+  readonly durable: DurablePoint;
+  /** The database as the catalog creates it; its membership counts while nothing is durable. */
+  readonly created: NewDatabase;
+  /** As in `MachineOptions`. */
+  readonly segmentBytes?: number | undefined;
+}
+
 /**
- * The history is durable up to `synced`, which is not before the durable point. Nothing else may read or write the
- * group meanwhile. Throws when a durable record is missing or not whole. `segmentBytes` as in `MachineOptions`.
+ * Each change that `store` makes is durable before the next one. Nothing else may read or write the group meanwhile.
+ * Throws when a durable record is missing or not whole.
  */
 export async function rebuildDerived(
   store: KvWriter,
   source: DatabaseSource,
-  durable: DurablePoint & { readonly synced: number },
-  segmentBytes?: number,
+  { durable, created, segmentBytes }: RebuildTarget,
 ): Promise<void> {
-  const reader = new DatabaseReader(source);
-  const { keys } = reader;
-  const applied = reader.applied();
-  if (applied === undefined) throw unexpectedRow(keys.applied(), 'the applied row is missing');
-  const end = durableEnd(source, durable, durable.synced);
-  await store.cutHistory(source.group, end);
-  // Without the position of the durable revision its end could not be found again.
-  const positions = keys.positions(durable.revision + 1, Number.MAX_SAFE_INTEGER);
-  for (const { gte, lt } of [positions, keys.tables(TABLE.APPLIED + 1, TABLE.POSITION)]) await store.clear(gte, lt);
-  const { group: known, ...identity } = applied;
-  // Who belongs to the group was decided for good, even where the state goes back behind that. What came as a snapshot
-  // from beyond the durable point has no place in this log, which holds nothing of it, or something else.
-  const isLogged = applied.logStart <= durable.index;
-  const group = isLogged || known.index <= durable.index ? known : { ...known, index: durable.index };
-  const { membership } = group;
-  const start = { ...newDatabase(source.sha256, { ...identity, membership }), group };
-  await indexHistory({ store, source, start, segmentBytes }, durable, end);
+  const { group } = source;
+  const keys = new RowKeys(group);
+  const { history, logStart } = durable;
+  const first = keys.tables(TABLE.APPLIED, TABLE.APPLIED + 1);
+  await store.cutHistory(group, history.end, history);
+  await store.clear(first.gte, first.lt);
+  const all = keys.all();
+  await store.clear(all.gte, all.lt);
+  const empty = newDatabase(source.sha256, created);
+  const start = durable.index === 0 ? empty : { ...empty, logStart, group: durable.group };
+  await indexHistory({ store, source, start, segmentBytes }, durable);
 }
 
 interface Rebuild {
@@ -63,11 +64,8 @@ interface Rebuild {
   readonly segmentBytes: number | undefined;
 }
 
-async function indexHistory(
-  { store, source, start, segmentBytes }: Rebuild,
-  durable: DurablePoint,
-  end: number,
-): Promise<void> {
+async function indexHistory({ store, source, start, segmentBytes }: Rebuild, durable: DurablePoint): Promise<void> {
+  const { end } = durable.history;
   // There are no rows, so the filter knows them all.
   const filter = new KeyFilter(FILTER_BYTES_MAX);
   filter.complete();

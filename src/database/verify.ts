@@ -6,9 +6,10 @@
  * end of a history may be lost. Every batch that changed a database has a row with the position of each of its records.
  * So these rows, and hashes of records that lead to those in the applied row, prove that nothing is missing (D11).
  */
-import { compareBytes, type LogIndex, NO_BYTES, type Revision, type Term } from '#base';
-import { RECORD } from '#kv';
+import { compareBytes, NO_BYTES } from '#base';
+import { type HistoryEnd, RECORD } from '#kv';
 import type { Applied } from './applied.ts';
+import type { AppliedState } from './applied-state.ts';
 import { HistoryChain } from './chain.ts';
 import { stateAt } from './compare-history.ts';
 import { isFaultOfRow, unexpectedRow } from './corruption.ts';
@@ -17,11 +18,9 @@ import { isControl, type StoredRecord } from './record.ts';
 import { refusedTransaction } from './refusal-record.ts';
 import { walkHistory } from './walks.ts';
 
-/** Everything up to here is durable. */
-export interface DurablePoint {
-  readonly index: LogIndex;
-  readonly term: Term;
-  readonly revision: Revision;
+/** Everything up to here is durable, as the checkpoint record of the log says. */
+export interface DurablePoint extends Omit<AppliedState, 'chainHash'> {
+  readonly history: HistoryEnd;
 }
 
 /** Checks what is above the durable point, up to the applied row. As text: what cannot be vouched for. */
@@ -37,32 +36,6 @@ export async function verifyHistory(source: DatabaseSource, durable: DurablePoin
   }
 }
 
-/**
- * Position behind the last record up to the durable point. The history reaches to `synced`, which is not before that.
- * @throws CorruptRecord, UnexpectedRow for a record before `synced` that is not what was written
- */
-export function durableEnd(source: DatabaseSource, { index, revision }: DurablePoint, synced: number): number {
-  // It knows no applied row, which may name an end that the history does not reach any more.
-  const reader = new DatabaseReader(source);
-  let position = revision === 0 ? 0 : endOfRevision(reader, revision);
-  while (position < synced) {
-    const { place, end } = reader.frameAt(position, synced);
-    if (place.index > index) break;
-    position = end;
-  }
-  return position;
-}
-
-/** If the row that finds the revision is missing or damaged, all records are walked. */
-function endOfRevision(reader: DatabaseReader, revision: Revision): number {
-  try {
-    return reader.transactionHead(revision).end;
-  } catch (failure) {
-    if (!isFaultOfRow(failure)) throw failure;
-    return 0;
-  }
-}
-
 async function faultAbove(
   source: DatabaseSource,
   durable: DurablePoint,
@@ -73,7 +46,7 @@ async function faultAbove(
   if (applied === undefined) throw unexpectedRow(reader.keys.applied(), 'the applied row is missing');
   const { chainHash, totalEvents } = stateAt(new DatabaseReader(source), applied, durable.revision);
   Object.assign(chain, { chainHash, totalEvents });
-  const from = durableEnd(source, durable, applied.end);
+  const from = durable.history.end;
   const definitions: number[] = [];
   let position = from;
   for await (const records of walkHistory(reader, { from, to: applied.end })) {

@@ -33,6 +33,16 @@ export interface HistoryRange {
   readonly to: number;
 }
 
+/** How far a history was synced. A block with this end may be torn by a later append; the checksum proves its data. */
+export interface HistoryEnd {
+  readonly end: number;
+  /** Checksum of the data of the block with the last byte, up to the end. */
+  readonly crc: number;
+}
+
+/** The end of an empty history. */
+export const NO_HISTORY: HistoryEnd = { end: 0, crc: 0 };
+
 /** Records to add to a history. */
 export interface HistoryAppend {
   /** The end of the history so far. */

@@ -20,9 +20,11 @@
  */
 export {
   type HistoryAppend,
+  type HistoryEnd,
   HistoryFault,
   type HistoryRange,
   type HistoryReader,
+  NO_HISTORY,
   RECORD,
   ReadMemory,
   type SegmentStart,

@@ -6,7 +6,7 @@
  */
 
 import type { GroupId } from '#base';
-import type { HistoryAppend, HistoryReader } from './history.ts';
+import type { HistoryAppend, HistoryEnd, HistoryReader } from './history.ts';
 
 /** One row. Both arrays belong to the store: read them, keep them, never write into them (K5). */
 export interface KvRow {
@@ -83,9 +83,17 @@ export interface KvStore extends KvReader {
   compact(gte: Uint8Array, lt: Uint8Array): Promise<void>;
   /**
    * Removes what a history has from the position on; at 0 the history itself. Returns its end: less than `position`
-   * where a crash has lost or torn the end of what was not synced, which is removed too.
+   * where a crash has lost or torn the end of what was not synced, which is removed too. The history was synced up to
+   * `synced`, which is not after the position unless all of it is removed. Default: nothing was synced.
    */
-  cutHistory(group: GroupId, position: number): Promise<number>;
+  cutHistory(group: GroupId, position: number, synced?: HistoryEnd): Promise<number>;
+  /** End of a history after the last write or cut of this process; `NO_HISTORY` before the first one. */
+  historyEnd(group: GroupId): HistoryEnd;
+  /**
+   * Reads all of a history up to its end, of which so much was synced.
+   * @throws HistoryFault for the first bytes that are damaged
+   */
+  verifyHistory(group: GroupId, end: number, synced: number): Promise<void>;
   /** Makes the history of `to` that of `from`, whatever it was before. Nothing else may use `to` meanwhile. */
   copyHistory(from: GroupId, to: GroupId): Promise<void>;
   /** Bytes of files that hold the history. */

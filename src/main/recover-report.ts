@@ -1,6 +1,6 @@
 /** Renders the output of `cairn recover`. */
 import { formatAddress, toHex } from '#base';
-import { type LostDatabase, type Refounded, type Survey, type SurveyedDatabase, sentenceOnStoreLogs } from '#cluster';
+import type { Refounded, Survey, SurveyedDatabase } from '#cluster';
 import { table } from './command-output.ts';
 
 /** Renders everything that the operator needs to know before accepting the loss. */
@@ -22,7 +22,6 @@ export function renderSurvey(survey: Survey): string {
       : 'It has these databases. Each continues as a new instance with the same history; cursors and subscriptions end:',
     '',
     ...databases.flatMap(databaseLines),
-    ...rowlessLines(survey),
     ...lostLines(survey),
     'Data that only other nodes had is lost for good, including acknowledged transactions. Never start these nodes again with',
     'their old disks.',
@@ -79,28 +78,7 @@ function behind(count: number): string {
   return `Its log has ${more}, which may have been acknowledged: ${are} kept.`;
 }
 
-/** Databases that the log has and the store has lost. */
-function rowlessLines({ lost, storeLogs }: Survey): readonly string[] {
-  const rowless = lost.filter(({ last }) => last !== undefined);
-  if (rowless.length === 0) return [];
-  const endOf = ({ last }: LostDatabase): string =>
-    last === undefined ? '-' : `entry ${last.index} of term ${last.term}`;
-  const logs = sentenceOnStoreLogs(storeLogs).trimStart();
-  return [
-    'The log has these databases, and the store has no row of them: the store has lost durable data. Continue with another',
-    'node or with a backup of this directory, if there is one. Otherwise they are lost, and their names are free again:',
-    '',
-    ...table([
-      ['DATABASE', 'ON', 'DATABASE_ID', 'ITS LOG ENDS WITH'],
-      ...rowless.map((each) => [each.name, each.nodes.join(' '), each.databaseId, endOf(each)]),
-    ]),
-    '',
-    ...(logs === '' ? [] : [logs, '']),
-  ];
-}
-
-function lostLines(survey: Survey): readonly string[] {
-  const lost = survey.lost.filter(({ last }) => last === undefined);
+function lostLines({ lost }: Survey): readonly string[] {
   if (lost.length === 0) return [];
   return [
     'It has no data of these databases. They are lost with the nodes that had them, and their names are free again:',

@@ -13,8 +13,9 @@
  *   W12  A segment is needed while it holds an entry after its group's checkpoint, and is given up only together with
  *        every older one.
  */
-import { type GroupId, type LogIndex, toLogIndex, toRevision, toTerm, unreachable } from '#base';
-import type { Checkpoint, GroupSummary, HardState, LogRecord } from './log-records.ts';
+import { type GroupId, type LogIndex, toLogIndex, toTerm, unreachable } from '#base';
+import { type Checkpoint, NO_CHECKPOINT } from './checkpoint.ts';
+import type { GroupSummary, HardState, LogRecord } from './log-records.ts';
 
 /** Entries of a group from `firstIndex` on, up to the next claim's, stand in `segment`. */
 interface Claim {
@@ -33,7 +34,6 @@ interface GroupState {
 }
 
 const NO_HARD_STATE: HardState = { term: toTerm(0), vote: 0 };
-const NO_CHECKPOINT: Checkpoint = { index: toLogIndex(0), term: toTerm(0), revision: toRevision(0) };
 
 /** Where a record stands and how it is chained. */
 export interface RecordPlace {
@@ -205,8 +205,9 @@ export class GroupLedger {
 }
 
 /** Whether the checkpoint is behind the group's last. */
-function falls({ checkpoint: before }: GroupState, { index, term, revision }: Checkpoint): boolean {
-  return index < before.index || term < before.term || revision < before.revision;
+function falls({ checkpoint: before }: GroupState, { index, term, revision, history }: Checkpoint): boolean {
+  const isShorter = revision < before.revision || history.end < before.history.end;
+  return index < before.index || term < before.term || isShorter;
 }
 
 function newState(): GroupState {

@@ -12,6 +12,7 @@
 
 export { openFilesMax, segmentFilesMax } from './basis/descriptors.ts';
 export { RESTORE_HINT, StorageFailure } from './basis/storage-failure.ts';
+export { type Checkpoint, NO_CHECKPOINT } from './checkpoint.ts';
 export { DirectLog } from './direct-log.ts';
 export { type Disk, patientDisk } from './disk.ts';
 export { DiskGuard, type DiskGuardOptions, type DiskReport, diskUsedPercent } from './disk-guard.ts';
@@ -32,7 +33,6 @@ export { LogThread } from './log-thread.ts';
 export type { BatchId, LogWriter, PersistedFacts, RecoveredGroup, RecoveredLog } from './log-writer.ts';
 export { ScrubThread } from './scrub-thread.ts';
 export { historiesIn } from './segments/histories.ts';
-export { decodeTail, tailKey } from './segments/synced-tail.ts';
 export { ROW_BYTES_DEFAULT, type StoreLook, verifyStore, verifyTables } from './store-check.ts';
 export { holdTables, noteStopped, releaseOthers } from './unseen-tables.ts';
 export { SEGMENT_BYTES_DEFAULT, Wal } from './wal.ts';

@@ -16,6 +16,7 @@ import { assert, DatabaseError, type GroupId, ignoring } from '#base';
 import {
   CHUNK_BYTES_DEFAULT,
   type HistoryAppend,
+  type HistoryEnd,
   type HistoryReader,
   type KvBatch,
   type KvRange,
@@ -26,9 +27,8 @@ import {
 } from '#kv';
 import { patientlyAwait } from './basis/descriptors.ts';
 import { type LevelStats, readLevelStats } from './level-stats.ts';
-import { Histories, historiesIn, type TailRows } from './segments/histories.ts';
+import { Histories, historiesIn } from './segments/histories.ts';
 import { isMissing } from './segments/segment-disk.ts';
-import { groupOfTail, TAILS } from './segments/synced-tail.ts';
 
 /** Sizes of the one LevelDB behind all handles of a directory: the first handle decides. Measured in DESIGN.md. */
 export interface LevelStoreOptions {
@@ -59,8 +59,6 @@ export interface LevelStore extends KvStore {
    * write with `sync: true`, and only then forget what those writes could be repeated from.
    */
   checkpointFiles(): Promise<void>;
-  /** Reads all that was synced of every history. @throws HistoryFault for the first damaged bytes. */
-  verifyHistories(): Promise<void>;
   /** The levels of LevelDB that have tables; all handles of the directory share them. */
   levels(): readonly LevelStats[];
 }
@@ -97,7 +95,6 @@ const ROWS_LEFT_BYTES_MAX_OF_ALL = 4 * MEBIBYTE;
 /** What is less is not worth counting. */
 const ROWS_LEFT_BYTES_MIN = 1024;
 const NO_BYTES: Uint8Array = new Uint8Array(0);
-const TAILS_AT_ONCE = 1000;
 const STATS = 'leveldb.stats';
 /** LevelDB's write-ahead logs, such as 000123.log; not its diary, which is called LOG. */
 const LOG_FILE = /^\d+\.log$/;
@@ -168,18 +165,7 @@ class LevelKv implements LevelStore {
   constructor(database: Database, directory: string) {
     this.#database = database;
     this.#directory = directory;
-    const write: TailRows['write'] = async (rows, options) => {
-      const batch = this.batch();
-      for (const [key, value] of rows) {
-        if (value === undefined) batch.del(key);
-        else batch.put(key, value);
-      }
-      await this.write(batch, options);
-    };
-    this.#histories = new Histories({
-      directory: historiesIn(directory),
-      rows: { get: (key) => this.get(key), write },
-    });
+    this.#histories = new Histories({ directory: historiesIn(directory) });
   }
 
   get history(): HistoryReader {
@@ -240,8 +226,16 @@ class LevelKv implements LevelStore {
     await wrapped(`The store in ${this.#directory} could not be compacted`, () => this.#database.compactRange(gte, lt));
   }
 
-  cutHistory(group: GroupId, position: number): Promise<number> {
-    return this.#histories.cut(group, position);
+  cutHistory(group: GroupId, position: number, synced?: HistoryEnd): Promise<number> {
+    return this.#histories.cut(group, position, synced);
+  }
+
+  historyEnd(group: GroupId): HistoryEnd {
+    return this.#histories.end(group);
+  }
+
+  verifyHistory(group: GroupId, end: number, synced: number): Promise<void> {
+    return this.#histories.verify(group, end, synced);
   }
 
   copyHistory(from: GroupId, to: GroupId): Promise<void> {
@@ -269,17 +263,6 @@ class LevelKv implements LevelStore {
         await syncFile(join(this.#directory, name)).catch(ignoring(isMissing));
       await syncFile(this.#directory);
     });
-  }
-
-  async verifyHistories(): Promise<void> {
-    const range = this.range({ ...TAILS, values: false });
-    try {
-      for (let rows = await range.next(TAILS_AT_ONCE); rows.length > 0; rows = await range.next(TAILS_AT_ONCE)) {
-        for (const { key } of rows) await this.#histories.verify(groupOfTail(key));
-      }
-    } finally {
-      await range.close();
-    }
   }
 
   levels(): readonly LevelStats[] {

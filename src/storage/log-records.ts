@@ -24,21 +24,21 @@
  */
 import {
   assert,
+  ByteWriter,
   type GroupId,
   isLogIndex,
   isTerm,
   LEVEL_FIRST,
   type LogIndex,
   NO_BYTES,
-  type Revision,
   type Term,
   toGroupId,
   toLogIndex,
-  toRevision,
   toTerm,
 } from '#base';
 import { decodeMembership, encodeMembership, type Membership } from '#raft';
 import { readU64, writeU64 } from './basis/little-endian.ts';
+import { type Checkpoint, readCheckpoint, writeCheckpoint } from './checkpoint.ts';
 
 /** The byte that tells records apart. Numbers are never used again for something else. */
 export const RECORD_TYPE = {
@@ -72,22 +72,14 @@ export const RECORD_OFFSET = {
 } as const;
 
 const U64_BYTES = 8;
-const SUMMARY_PAYLOAD_BYTES = 4 * U64_BYTES;
+/** Bytes of a summary before those of its checkpoint. */
+const SUMMARY_BYTES = 3 * U64_BYTES;
 const START_BYTES = 4096;
 
 /** What a replica must never forget: the newest term it has seen, and whom it voted for in it (0: nobody). */
 export interface HardState {
   readonly term: Term;
   readonly vote: number;
-}
-
-/** How far the applied state of a group is durable outside the log. All zero: nothing was applied yet. */
-export interface Checkpoint {
-  /** The last applied entry, and its term. Entries up to here are no longer needed for recovery. */
-  readonly index: LogIndex;
-  readonly term: Term;
-  /** The revision of the database after that entry. */
-  readonly revision: Revision;
 }
 
 export interface LogEntry {
@@ -137,6 +129,7 @@ export class RecordWriter {
   #bytes: EncodedRecords;
   #view: DataView;
   #length = 0;
+  readonly #checkpoint = new ByteWriter();
 
   constructor(startBytes: number = START_BYTES) {
     this.#bytes = new Uint8Array(startBytes);
@@ -183,20 +176,17 @@ export class RecordWriter {
 
   /** Only for the first batch of a segment. `chain` is the crc of the group's last record. */
   groupSummary(summary: GroupSummary, chain: number): void {
-    const at = this.#begin(RECORD_TYPE.groupSummary, summary.group, SUMMARY_PAYLOAD_BYTES);
+    const checkpoint = this.#encoded(summary.checkpoint);
+    const at = this.#begin(RECORD_TYPE.groupSummary, summary.group, SUMMARY_BYTES + checkpoint.length);
     this.#view.setUint32(at + RECORD_OFFSET.chain, chain, true);
     writeU64(this.#view, at + RECORD_OFFSET.term, summary.hardState.term);
     writeU64(this.#view, at + RECORD_OFFSET.index, summary.checkpoint.index);
     let payload = at + RECORD_OFFSET.payload;
-    for (const value of [
-      summary.hardState.vote,
-      summary.checkpoint.term,
-      summary.checkpoint.revision,
-      summary.lastIndex,
-    ]) {
+    for (const value of [summary.hardState.vote, summary.checkpoint.term, summary.lastIndex]) {
       writeU64(this.#view, payload, value);
       payload += U64_BYTES;
     }
+    this.#bytes.set(checkpoint, payload);
   }
 
   /** Only for the first batch of a segment: every group that ever ended, in ascending order. */
@@ -218,11 +208,19 @@ export class RecordWriter {
     return taken;
   }
 
-  #mark(type: number, group: GroupId, { index, term, revision }: Checkpoint): void {
-    const at = this.#begin(type, group, U64_BYTES);
-    writeU64(this.#view, at + RECORD_OFFSET.term, term);
-    writeU64(this.#view, at + RECORD_OFFSET.index, index);
-    writeU64(this.#view, at + RECORD_OFFSET.payload, revision);
+  #mark(type: number, group: GroupId, checkpoint: Checkpoint): void {
+    const payload = this.#encoded(checkpoint);
+    const at = this.#begin(type, group, payload.length);
+    writeU64(this.#view, at + RECORD_OFFSET.term, checkpoint.term);
+    writeU64(this.#view, at + RECORD_OFFSET.index, checkpoint.index);
+    this.#bytes.set(payload, at + RECORD_OFFSET.payload);
+  }
+
+  /** All of a checkpoint but its index and term; lent until the next one. */
+  #encoded(checkpoint: Checkpoint): Uint8Array {
+    this.#checkpoint.reset();
+    writeCheckpoint(this.#checkpoint, checkpoint);
+    return this.#checkpoint.view();
   }
 
   #entry(type: number, group: GroupId, { term, index, payload }: LogEntry, level: number): void {
@@ -281,16 +279,16 @@ export function decodeRecord(bytes: Uint8Array, view: DataView, at: number): Log
     case RECORD_TYPE.truncateFrom:
       return { kind: 'truncate-from', group, index };
     case RECORD_TYPE.checkpoint:
-    case RECORD_TYPE.logStart:
-      return withSafe(readU64(view, payloadAt), (revision) => ({
-        kind: type === RECORD_TYPE.checkpoint ? 'checkpoint' : 'log-start',
-        group,
-        checkpoint: { index, term, revision: toRevision(revision) },
-      }));
+    case RECORD_TYPE.logStart: {
+      const payload = bytes.subarray(payloadAt, payloadAt + payloadBytes);
+      const checkpoint = readCheckpoint(payload, { index, term });
+      const kind = type === RECORD_TYPE.checkpoint ? 'checkpoint' : 'log-start';
+      return checkpoint === undefined ? NO_SUCH_CHECKPOINT : { kind, group, checkpoint };
+    }
     case RECORD_TYPE.groupTombstone:
       return { kind: 'group-tombstone', group };
     case RECORD_TYPE.groupSummary:
-      return decodeSummary(view, at, { group, term, index });
+      return decodeSummary(view, bytes.subarray(at, payloadAt + payloadBytes), at, { group, term, index });
     default:
       return decodeTombstones(view, payloadAt, payloadBytes);
   }
@@ -298,24 +296,29 @@ export function decodeRecord(bytes: Uint8Array, view: DataView, at: number): Log
 
 function decodeSummary(
   view: DataView,
+  record: Uint8Array,
   at: number,
   fields: { readonly group: GroupId; readonly term: Term; readonly index: LogIndex },
 ): LogRecord | string {
-  const payloadAt = at + RECORD_OFFSET.payload;
-  const [vote = 0, term = 0, revision = 0, lastIndex = 0] = [0, 1, 2, 3].map((place) =>
-    readU64(view, payloadAt + place * U64_BYTES),
+  const [vote = 0, term = 0, lastIndex = 0] = [0, 1, 2].map((place) =>
+    readU64(view, at + RECORD_OFFSET.payload + place * U64_BYTES),
   );
-  return withSafe(Math.max(vote, term, revision, lastIndex), () => ({
+  const place = { index: fields.index, term: toTerm(term) };
+  const checkpoint = readCheckpoint(record.subarray(RECORD_OFFSET.payload + SUMMARY_BYTES), place);
+  if (checkpoint === undefined) return NO_SUCH_CHECKPOINT;
+  return withSafe(Math.max(vote, term, lastIndex), () => ({
     kind: 'group-summary',
     chain: view.getUint32(at + RECORD_OFFSET.chain, true),
     summary: {
       group: fields.group,
       hardState: { term: fields.term, vote },
-      checkpoint: { index: fields.index, term: toTerm(term), revision: toRevision(revision) },
+      checkpoint,
       lastIndex: toLogIndex(lastIndex),
     },
   }));
 }
+
+const NO_SUCH_CHECKPOINT = 'a checkpoint that is none';
 
 function decodeTombstones(view: DataView, payloadAt: number, payloadBytes: number): LogRecord {
   const groups: GroupId[] = [];
@@ -334,14 +337,15 @@ function payloadFits(type: number, payloadBytes: number): boolean {
     case RECORD_TYPE.membership:
       return payloadBytes <= PAYLOAD_BYTES_MAX;
     case RECORD_TYPE.hardState:
+      return payloadBytes === U64_BYTES;
     case RECORD_TYPE.checkpoint:
     case RECORD_TYPE.logStart:
-      return payloadBytes === U64_BYTES;
+      return payloadBytes <= PAYLOAD_BYTES_MAX;
     case RECORD_TYPE.truncateFrom:
     case RECORD_TYPE.groupTombstone:
       return payloadBytes === 0;
     case RECORD_TYPE.groupSummary:
-      return payloadBytes === SUMMARY_PAYLOAD_BYTES;
+      return payloadBytes >= SUMMARY_BYTES && payloadBytes <= PAYLOAD_BYTES_MAX;
     case RECORD_TYPE.tombstones:
       return payloadBytes % 4 === 0;
     default:

@@ -5,7 +5,8 @@
  * the caller's.
  */
 import type { GroupId } from '#base';
-import type { Checkpoint, EncodedRecords, HardState, LeveledEntry } from './log-records.ts';
+import type { Checkpoint } from './checkpoint.ts';
+import type { EncodedRecords, HardState, LeveledEntry } from './log-records.ts';
 
 /** Numbers the calls of `append` of one opened log, from 1 on. */
 export type BatchId = number;

@@ -6,7 +6,7 @@
  *   header sector (512 bytes)                      batch header (44 bytes)
  *     0   8  magic "CAIRNWAL"                        0  4  magic "CBAT"
  *     8   4  crc of [12, 512)                        4  4  crc of [8, 44)
- *    12   4  format version, 2                       8  8  seq
+ *    12   4  format version, 3                       8  8  seq
  *    16  16  cluster_id                             16  8  synced through
  *    32  16  store_id                               24  4  bytes of the records
  *    48   8  number of the segment                  28  4  count of the records
@@ -28,7 +28,7 @@ import { hex32, readU64, viewOf, writeU64 } from './basis/little-endian.ts';
 
 export const SECTOR_BYTES = 512;
 export const BATCH_HEADER_BYTES = 44;
-export const FORMAT_VERSION = 2;
+export const FORMAT_VERSION = 3;
 /** Largest batch, its padding included. Only the summary that begins a segment may be larger. */
 export const BATCH_BYTES_MAX: number = 4 * 1024 * 1024;
 /** Not zero, and several bits: so the last sector of a batch is never thin because its records ended early. */

@@ -7,6 +7,7 @@
  */
 import type { GroupId } from '#base';
 import { BatchSlab, type SealedBatch } from './batch-slab.ts';
+import { isSameCheckpoint } from './checkpoint.ts';
 import type { GroupLedger } from './group-ledger.ts';
 import { type LogRecord, RecordWriter } from './log-records.ts';
 import { batchExtent, type LogEnd } from './wal-format.ts';
@@ -58,8 +59,6 @@ function agrees(record: LogRecord & { readonly kind: 'group-summary' }, ledger: 
     summary.lastIndex === expected.lastIndex &&
     summary.hardState.term === expected.hardState.term &&
     summary.hardState.vote === expected.hardState.vote &&
-    summary.checkpoint.index === expected.checkpoint.index &&
-    summary.checkpoint.term === expected.checkpoint.term &&
-    summary.checkpoint.revision === expected.checkpoint.revision
+    isSameCheckpoint(summary.checkpoint, expected.checkpoint)
   );
 }

@@ -2,12 +2,13 @@
 // (D11). Method: replicas that flush at other moments, and rows rebuilt at a random point, compared byte by byte.
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { toHex, toLogIndex, toRevision, toTerm } from '#base';
-import { databaseAt, rebuildDerived, verifyHistory } from '#database';
+import { toHex } from '#base';
+import { databaseAt, verifyHistory } from '#database';
 import type { KvStore } from '#kv';
+import { NO_CHECKPOINT } from '#storage';
 import { readRecords } from '../../src/database/record.ts';
 import { expectRowsToMatch } from '../support/database-checks.ts';
-import { CREATED_AT_MS, DatabaseHost, synced } from '../support/database-host.ts';
+import { CREATED_AT_MS, DatabaseHost, durableAt, rebuild } from '../support/database-host.ts';
 import { DatabaseOracle, type OracleRequest } from '../support/database-oracle.ts';
 import { arbRequest, payloadOf, type RequestShape, stampMs } from '../support/database-requests.ts';
 import { dump, historyOf } from '../support/database-rows.ts';
@@ -21,7 +22,6 @@ function arbRequests(shape: RequestShape, maxLength: number): fc.Arbitrary<reado
     .map((list) => list.map((request, step) => ({ ...request, stampedMs: stampMs(step, 0) })));
 }
 
-const NOTHING_DURABLE = { index: toLogIndex(0), term: toTerm(0), revision: toRevision(0) };
 /** Long, because the machine may be busy with other tests. */
 const TIMEOUT_MS = 60_000;
 
@@ -74,7 +74,7 @@ it(
         expect(segments).toHaveLength(counts.get(segmentBytes) ?? segments.length);
         expect(different).toEqual([]);
         expect(segments.at(-1)?.split(' ')[0] ?? '0').toBe(String(segmentStart));
-        expect(await verifyHistory(host.source, NOTHING_DURABLE)).toBeUndefined();
+        expect(await verifyHistory(host.source, NO_CHECKPOINT)).toBeUndefined();
         found.push({ segments, end, rows: await dump(host.kv) });
       }
       expect(found[1]).toEqual(found[0]);
@@ -91,21 +91,21 @@ it(
     const property = fc.asyncProperty(requests, fc.nat(39), async (list, cut) => {
       const host = new DatabaseHost();
       const oracle = new DatabaseOracle(CREATED_AT_MS);
-      const durableAt = Math.min(cut, list.length - 1);
+      const last = Math.min(cut, list.length - 1);
       let durableRows: readonly string[] = [];
-      let durable = host.machine.applied;
+      let durable = durableAt(host.machine.applied);
       for (const [place, request] of list.entries()) {
         await host.apply(payloadOf(request));
         oracle.apply(request);
-        if (place % 3 === 0 || place === durableAt) await host.flush();
-        if (place === durableAt) {
-          durable = host.machine.applied;
+        if (place % 3 === 0 || place === last) await host.flush();
+        if (place === last) {
+          durable = durableAt(host.machine.applied);
           durableRows = await dump(host.kv);
         }
       }
       await host.flush();
       expect(await verifyHistory(host.source, durable)).toBeUndefined();
-      await rebuildDerived(host.kv, host.source, synced(durable));
+      await rebuild(host, durable);
       expect(await dump(host.kv)).toEqual(durableRows);
       expect(await host.reopen(true)).toEqual([]);
       await host.flush();

@@ -3,12 +3,12 @@
 // simulated disks, other flushes and checkpoints, an import in parts, definitions between transactions.
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { databaseAt, rebuildDerived } from '#database';
+import { databaseAt } from '#database';
 import { HistoryChain } from '../../src/database/chain.ts';
 import { readRecords } from '../../src/database/record.ts';
 import { BLOCK_BYTES, readHeader } from '../../src/storage/segments/segment-format.ts';
 import { LossyKv } from '../support/cluster/lossy-kv.ts';
-import { DatabaseHost, historyFor, synced, takeOver } from '../support/database-host.ts';
+import { DatabaseHost, durableAt, historyFor, rebuild, takeOver } from '../support/database-host.ts';
 import type { OracleRequest } from '../support/database-oracle.ts';
 import { arbRequest, payloadOf, stampMs } from '../support/database-requests.ts';
 import { historyOf } from '../support/database-rows.ts';
@@ -86,7 +86,7 @@ it(
       const [one, other] = [replica(segmentBytes), replica(segmentBytes)];
       const [beginning, middle] = [list.slice(0, cut % list.length), list.slice(0, (3 * cut) % list.length)];
       await apply(one, middle, { rolls: here });
-      const durable = one.host.machine.applied;
+      const durable = durableAt(one.host.machine.applied);
       await apply(one, list, { rolls: here, from: middle.length });
       await apply(other, beginning, { rolls: there });
       await takeOver(historyFor(one.host, other.host), other.host, bytesMax, async (index) => {
@@ -100,7 +100,7 @@ it(
       for (const [path] of sealed) await verify(one, path);
       const records = readRecords(historyOf(one.kv), 0) ?? [];
       expect(one.kv.disk.files.length).toBeGreaterThanOrEqual(segmentBytes === 1 ? records.length : 1);
-      await rebuildDerived(one.kv, one.host.source, synced(durable), segmentBytes);
+      await rebuild(one.host, durable, segmentBytes);
       expect(await one.host.reopen(false)).toEqual([]);
       await one.host.flush();
       await one.kv.checkpointFiles();

@@ -3,10 +3,10 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { toRevision } from '#base';
-import { loadLedger, rebuildDerived, verifyHistory } from '#database';
+import { loadLedger, verifyHistory } from '#database';
 import type { Direction } from '#model';
 import { pulled, scanLogBatches } from '#query';
-import { DatabaseHost, historyFor, synced, takeOver } from '../support/database-host.ts';
+import { DatabaseHost, durableAt, historyFor, rebuild, takeOver } from '../support/database-host.ts';
 import { arbRequest, payloadOf, stampMs } from '../support/database-requests.ts';
 import { dump, sharedContent } from '../support/database-rows.ts';
 import { arbDefining, SMALL_BLOBS } from '../support/definition-entries.ts';
@@ -123,21 +123,21 @@ describe('definitions and refusals among transactions', () => {
     async () => {
       const property = fc.asyncProperty(arbSteps, arbDice, fc.nat(59), async (steps, dice, cut) => {
         const host = new DatabaseHost();
-        let durable = host.machine.applied;
+        let durable = durableAt(host.machine.applied);
         let durableRows: readonly string[] = [];
         await host.flush();
         for (const [place, step] of steps.entries()) {
           await take(host, step);
           if ((dice[place] ?? 0) < 4 || place === cut % steps.length) await host.flush();
           if (place !== cut % steps.length) continue;
-          durable = host.machine.applied;
+          durable = durableAt(host.machine.applied);
           durableRows = await dump(host.kv);
         }
         await host.flush();
         const rows = await sharedContent(host.kv);
         expect(await verifyHistory(host.source, durable)).toBeUndefined();
         for (const _ of [1, 2]) {
-          await rebuildDerived(host.kv, host.source, synced(durable));
+          await rebuild(host, durable);
           expect(await dump(host.kv)).toEqual(durableRows);
         }
         expect(await host.reopen(false)).toEqual([]);

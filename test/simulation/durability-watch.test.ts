@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import { NO_BYTES, replicaOf, toGroupId, toLogIndex, toNodeId, toRevision, toTerm } from '#base';
-import { RecordWriter, Wal } from '#storage';
+import { NO_CHECKPOINT, RecordWriter, Wal } from '#storage';
 import { SimDisk } from './disk/sim-disk.ts';
 import { Rng } from './engine/random.ts';
 import { DurabilityWatch } from './invariants/durability-watch.ts';
@@ -79,7 +79,7 @@ function entry(writer: RecordWriter, index: number, term: number): void {
 describe('DurabilityWatch', () => {
   const LOG_START = (writer: RecordWriter): void => {
     writer.hardState(GROUP, { term: toTerm(5), vote: 0 });
-    writer.logStart(GROUP, { index: toLogIndex(3), term: toTerm(3), revision: toRevision(1) });
+    writer.logStart(GROUP, { ...NO_CHECKPOINT, index: toLogIndex(3), term: toTerm(3), revision: toRevision(1) });
   };
   const HALF: SaidVoters = { incoming: [FOUR ?? 0], outgoing: [] };
 

@@ -10,6 +10,7 @@ import {
   drawAbsences,
   drawFaults,
   drawInterceptions,
+  drawLosses,
   drawLostSegments,
   drawOperatorFaults,
   drawRecoveries,
@@ -229,8 +230,10 @@ class Run {
     const { safetyUs, nodeCount } = this.#swarm;
     const ranges = { safetyUs, nodeCount };
     const cuts = drawStoreCuts(this.#simulator.random('store cuts'), { ...ranges, first: faults.length });
-    const first = faults.length + cuts.length;
-    return [...faults, ...cuts, ...drawLostSegments(this.#simulator.random('lost segments'), { ...ranges, first })];
+    const others = [...faults, ...cuts];
+    const segments = drawLostSegments(this.#simulator.random('lost segments'), { ...ranges, first: others.length });
+    const first = others.length + segments.length;
+    return [...others, ...segments, ...drawLosses(this.#simulator.random('lost rows'), { ...ranges, first })];
   }
 
   #planOthers(random: Rng): readonly Fault[] {

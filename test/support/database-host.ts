@@ -8,10 +8,12 @@ import {
   DatabaseReader,
   type DatabaseSource,
   type DefinitionOutcome,
+  type DurablePoint,
   encodePoint,
   HistoryExport,
   HistoryImport,
   type MachineOptions,
+  rebuildDerived,
   type TransactOutcome,
 } from '#database';
 import type { KvBatch, KvStore } from '#kv';
@@ -31,9 +33,21 @@ export function sourceOf(kv: KvStore, group: number = 7): DatabaseSource {
   return { kv, group: toGroupId(group), sha256 };
 }
 
-/** A state that is durable, with its history and nothing of it beyond. */
-export function synced(durable: Applied): Applied & { readonly synced: number } {
-  return { ...durable, synced: durable.end };
+export type DurableState = Applied & DurablePoint;
+
+/** The state with what the checkpoint record of the log has of it. */
+export function durableAt(applied: Applied): DurableState {
+  return { ...applied, history: { end: applied.end, crc: 0 } };
+}
+
+/** Makes the rows of a database again, as of a durable state. */
+export async function rebuild(
+  { kv, source }: Pick<DatabaseHost, 'kv' | 'source'>,
+  durable: DurableState,
+  segmentBytes?: number,
+): Promise<void> {
+  const { membership } = durable.group;
+  await rebuildDerived(kv, source, { durable, created: { ...durable, membership }, segmentBytes });
 }
 
 /** The history of a database, starting after what the replica has. */

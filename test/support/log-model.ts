@@ -2,7 +2,7 @@
 // that the real log recovers, and draw random records that a correct user of the log could append.
 import { crc32, NO_BYTES, toGroupId, toLogIndex, toRevision, toTerm } from '#base';
 import { encodeMembership, type Membership, membershipOf, type ReplicaId, toReplicaId } from '#raft';
-import { type EncodedRecords, RecordWriter, type RecoveredLog } from '#storage';
+import { type Checkpoint, type EncodedRecords, NO_CHECKPOINT, RecordWriter, type RecoveredLog } from '#storage';
 import type { LeveledEntry, LogRecord } from '../../src/storage/log-records.ts';
 
 interface ModelEntry {
@@ -17,7 +17,7 @@ interface ModelEntry {
 
 interface ModelGroup {
   readonly hardState: { readonly term: number; readonly vote: number };
-  readonly checkpoint: { readonly index: number; readonly term: number; readonly revision: number };
+  readonly checkpoint: Checkpoint;
   readonly entries: readonly ModelEntry[];
 }
 
@@ -27,8 +27,7 @@ export interface ModelState {
   readonly tombstones: readonly number[];
 }
 
-const NOWHERE = { index: 0, term: 0, revision: 0 };
-const EMPTY: ModelGroup = { hardState: { term: 0, vote: 0 }, checkpoint: NOWHERE, entries: [] };
+const EMPTY: ModelGroup = { hardState: { term: 0, vote: 0 }, checkpoint: NO_CHECKPOINT, entries: [] };
 
 /** Computes the state after these records. */
 export function fold(records: readonly LogRecord[]): ModelState {
@@ -130,6 +129,8 @@ interface SourceGroup {
   term: number;
   checkpoint: number;
   revision: number;
+  /** End of its history. */
+  end: number;
   /** Terms of the entries after the checkpoint. */
   readonly terms: number[];
 }
@@ -174,7 +175,7 @@ export class RecordSource {
     const again = this.#ended.length > 1 ? this.#ended.shift() : undefined;
     const id = again ?? this.#created;
     if (again === undefined) this.#created += 1;
-    this.#groups[place] = { id, term: 1, checkpoint: 0, revision: 0, terms: [] };
+    this.#groups[place] = { id, term: 1, checkpoint: 0, revision: 0, end: 0, terms: [] };
     return { kind: 'hard-state', group: toGroupId(id), hardState: { term: toTerm(1), vote: 1 } };
   }
 
@@ -194,9 +195,7 @@ export class RecordSource {
     const passed = group.terms.splice(0, 1 + this.#draw(group.terms.length));
     group.checkpoint += passed.length;
     group.revision += this.#draw(passed.length + 1);
-    const term = toTerm(passed.at(-1) ?? 0);
-    const checkpoint = { index: toLogIndex(group.checkpoint), term, revision: toRevision(group.revision) };
-    return { kind: 'checkpoint', group: toGroupId(group.id), checkpoint };
+    return { kind: 'checkpoint', group: toGroupId(group.id), checkpoint: this.#state(group, passed.at(-1) ?? 0) };
   }
 
   /** A start after every checkpoint of the group, possibly after its last entry. */
@@ -204,8 +203,16 @@ export class RecordSource {
     group.checkpoint += this.#draw(2 * group.terms.length + 3);
     group.terms.length = 0;
     group.revision += this.#draw(3);
-    const at = { index: toLogIndex(group.checkpoint), term: toTerm(group.term), revision: toRevision(group.revision) };
-    return { kind: 'log-start', group: toGroupId(group.id), checkpoint: at };
+    return { kind: 'log-start', group: toGroupId(group.id), checkpoint: this.#state(group, group.term) };
+  }
+
+  #state(group: SourceGroup, term: number): Checkpoint {
+    group.end += this.#draw(2 ** 30);
+    const [index, revision] = [toLogIndex(group.checkpoint), toRevision(group.revision)];
+    const logStart = toLogIndex(this.#draw(index + 1));
+    const members = { index: toLogIndex(this.#draw(index + 1)), membership: encodeMembership(this.#membership()) };
+    const history = { end: group.end, crc: this.#draw(2 ** 32) };
+    return { index, term: toTerm(term), revision, logStart, group: members, history };
   }
 
   #entry(group: SourceGroup): LogRecord {

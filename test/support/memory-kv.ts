@@ -6,6 +6,7 @@ import { assert, compareBytes, type GroupId } from '#base';
 import {
   CHUNK_BYTES_DEFAULT,
   type HistoryAppend,
+  type HistoryEnd,
   type HistoryReader,
   type KvBatch,
   type KvRange,
@@ -82,6 +83,15 @@ class MemoryKv implements KvStore {
   cutHistory(group: GroupId, position: number): Promise<number> {
     this.#assertOpen();
     return Promise.resolve(this.#histories.cut(group, position));
+  }
+
+  historyEnd(group: GroupId): HistoryEnd {
+    this.#assertOpen();
+    return { end: this.#histories.size(group), crc: 0 };
+  }
+
+  async verifyHistory(group: GroupId, end: number): Promise<void> {
+    this.history.read(group, { from: 0, to: end });
   }
 
   copyHistory(from: GroupId, to: GroupId): Promise<void> {

@@ -1,7 +1,7 @@
-// Histories on a simulated disk, with their rows in memory: the production code, without a store around it.
+// Histories on a simulated disk, with the ends of the last checkpoint: the production code, without store and log.
 import type { GroupId } from '#base';
-import type { HistoryReader, SegmentStart } from '#kv';
-import { Histories, type HistoriesOptions, type TailRows } from '../../src/storage/segments/histories.ts';
+import { type HistoryAppend, type HistoryEnd, type HistoryReader, NO_HISTORY, type SegmentStart } from '#kv';
+import { Histories, type HistoriesOptions } from '../../src/storage/segments/histories.ts';
 import type { ReadClock } from '../../src/storage/segments/read-times.ts';
 import { verifySegment } from '../../src/storage/segments/segment-seal.ts';
 import { MemorySegmentDisk, type SegmentSurvival } from './memory-segment-disk.ts';
@@ -12,8 +12,8 @@ export const STILL: ReadClock = { nowMs: () => 0, diskReads: () => 0 };
 export const NO_PAUSES = { now: (): void => undefined, later: async (): Promise<void> => undefined };
 
 /** Options of histories of a simulated store: no read is slow, and no writer runs while a read waits. */
-export function simulated(disk: MemorySegmentDisk, rows: TailRows): HistoriesOptions {
-  return { directory: HISTORIES, disk, rows, clock: STILL, pauses: NO_PAUSES };
+export function simulated(disk: MemorySegmentDisk): HistoriesOptions {
+  return { directory: HISTORIES, disk, clock: STILL, pauses: NO_PAUSES };
 }
 
 /** Verifies a sealed segment: the start of the next one, or its fault as text. */
@@ -30,53 +30,48 @@ export function verified(
   return slice.value;
 }
 
-type Rows = Map<string, Uint8Array>;
+type Ends = ReadonlyMap<GroupId, HistoryEnd>;
 
 export class SegmentHistories {
   readonly disk: MemorySegmentDisk;
   readonly histories: Histories;
-  readonly #rows: Rows;
-  #durableRows: Rows;
+  /** Ends of the last checkpoint, as the write-ahead log has them. */
+  #synced: Ends;
+  readonly #groups: Set<GroupId>;
 
-  constructor(disk: MemorySegmentDisk = new MemorySegmentDisk(), rows: Rows = new Map()) {
+  constructor(disk: MemorySegmentDisk = new MemorySegmentDisk(), synced: Ends = new Map()) {
     this.disk = disk;
-    this.#rows = rows;
-    this.#durableRows = new Map(rows);
-    const write: TailRows['write'] = async (changes, { sync }) => {
-      for (const [key, value] of changes) {
-        for (const each of sync ? [this.#rows, this.#durableRows] : [this.#rows]) {
-          if (value === undefined) each.delete(key.toString());
-          else each.set(key.toString(), value);
-        }
-      }
-    };
-    this.histories = new Histories(simulated(disk, { get: (key) => this.#rows.get(key.toString()), write }));
+    this.#synced = synced;
+    this.#groups = new Set(synced.keys());
+    this.histories = new Histories(simulated(disk));
   }
 
   get history(): HistoryReader {
     return this.histories.reader;
   }
 
+  async append(appends: ReadonlyMap<GroupId, HistoryAppend>): Promise<void> {
+    for (const group of appends.keys()) this.#groups.add(group);
+    await this.histories.append(appends);
+  }
+
   /** As a checkpoint of the store. */
   async sync(): Promise<void> {
+    const ends = new Map([...this.#groups].map((group) => [group, this.histories.end(group)] as const));
     await this.histories.sync();
-    this.#durableRows = new Map(this.#rows);
+    this.#synced = ends;
   }
 
   cut(group: GroupId, position: number): Promise<number> {
-    return this.histories.cut(group, position);
+    return this.histories.cut(group, position, this.#synced.get(group) ?? NO_HISTORY);
   }
 
   /** The same for the next process on the same machine. */
   restarted(): SegmentHistories {
-    const next = new SegmentHistories(this.disk, new Map(this.#rows));
-    next.#durableRows = this.#durableRows;
-    return next;
+    return new SegmentHistories(this.disk, this.#synced);
   }
 
-  /** The rows of an unfinished checkpoint survive or not. */
   afterPowerLoss(survival: SegmentSurvival): SegmentHistories {
-    const rows = survival.name('rows') ? this.#rows : this.#durableRows;
-    return new SegmentHistories(this.disk.afterPowerLoss(survival), new Map(rows));
+    return new SegmentHistories(this.disk.afterPowerLoss(survival), this.#synced);
   }
 }

@@ -4,12 +4,14 @@
  * The order matters (C7): first the files of the store are synced, then the checkpoint records are written. The marks
  * are taken before the sync starts, from batches whose write had resolved, so the sync covers them.
  */
+import type { KvStore } from '#kv';
 import type { Group } from '../group/group.ts';
 import type { CoreLimits } from '../limits.ts';
 import type { DurableMark } from '../machine.ts';
 import type { LogFeed } from './log-feed.ts';
 
 export interface CheckpointPorts {
+  readonly kv: Pick<KvStore, 'historyEnd'>;
   readonly limits: CoreLimits;
   /** Makes every completed write durable. */
   readonly syncStore: () => Promise<void>;
@@ -42,7 +44,8 @@ export class Checkpointer {
     // The log may be behind the snapshot and still have entries that count; installing the snapshot makes its own
     // checkpoint.
     if (group.isInstalling) return;
-    this.#dirty.set(group, group.written);
+    // Nothing is written meanwhile, so the history ends where the state does.
+    this.#dirty.set(group, { ...group.written, history: this.#ports.kv.historyEnd(group.id) });
     this.#bytes += bytes;
     this.#deadlineMs ??= nowMs + this.#ports.limits.checkpointIntervalMs;
     if (this.#bytes >= this.#ports.limits.checkpointBytes) this.#deadlineMs = nowMs;

@@ -1,5 +1,5 @@
 /** Dependencies of a core: disks, clocks, other nodes, and its cluster. */
-import type { Clock, Random } from '#base';
+import type { Clock, GroupId, Random } from '#base';
 import type { KvStore } from '#kv';
 import type { LogWriter } from '#storage';
 import type { CoreLimits } from '../limits.ts';
@@ -7,14 +7,16 @@ import type { Machines } from '../machine.ts';
 import type { Peers } from '../peer/peers.ts';
 import type { SnapshotObserver } from '../peer/snapshot-observer.ts';
 import type { ClusterPorts } from '../placement/placement.ts';
-import type { DamagePorts } from './crash-recovery.ts';
 import type { CoreObserver } from './observer.ts';
 
 export interface CorePorts extends ClusterPorts {
   readonly kv: KvStore;
   /** Makes every completed write of the store durable. */
   readonly syncStore: () => Promise<void>;
-  readonly damage?: DamagePorts | undefined;
+  /** The last process found damage: the rows of every database are audited. */
+  readonly isSuspect?: boolean;
+  /** A durable row of the database is missing or damaged, as the text says: all of them are made again. */
+  readonly onRebuild?: (group: GroupId, fault: string) => void;
   readonly log: LogWriter;
   readonly peers: Peers;
   readonly machines: Machines;

@@ -2,16 +2,17 @@
  * Crash recovery: makes store and log consistent at a start, wherever the last process stopped (C7). The entries after
  * the applied state are replayed when the group is opened (group-lifecycle.ts).
  *
- * The log is authoritative; the store is derived from it, except that the history up to the last checkpoint exists only
- * in the store. After a power failure the rows may have holes between the checkpoint D and the applied row A, and the
- * history may end before A or go on behind it. Per database, after the history is cut at the end that A names:
+ * The log is authoritative, and the history up to the last checkpoint; rows are derived from both. After a power
+ * failure the rows may have holes between the checkpoint D and the applied row A, and the history may end before A or
+ * go on behind it. Per database, after the history is cut at the end that A names:
  *
  *   A = D             nothing was applied since: nothing to do
  *   A > D, whole      the entries up to A are skipped
- *   A > D, a hole     back to D: later rows are deleted, derived rows are derived again, the log is replayed
- *   after damage      every row is audited (D26); if one is missing or damaged, back to D in the same way
+ *   A > D, a hole     back to D: the rows are derived again from the history up to D, and the log is replayed
+ *   A lost, or A < D  durable rows are lost: back to D in the same way
+ *   after damage      every row is audited (D26); if one is missing or damaged, back to D
  *   A by a snapshot, without that entry in the log: if whole, the log restarts after A; if not, back to D (C15)
- *   A < D, A > log    impossible without damage: the node refuses to start
+ *   A > log           impossible without damage of the log: the node refuses to start
  *
  * The catalog needs none of this, because its batches are synced one by one. A replica whose log has started is
  * therefore in the stored catalog until its end is marked there, and one whose log has ended is not. If the store
@@ -20,8 +21,8 @@
  */
 import { assert, CATALOG_GROUP, DatabaseError, type GroupId } from '#base';
 import { isCorruptRecord } from '#database';
-import type { KvStore } from '#kv';
-import { decodeTail, type RecoveredGroup, type RecoveredLog, tailKey } from '#storage';
+import type { KvReader, KvStore } from '#kv';
+import { NO_CHECKPOINT, type RecoveredGroup, type RecoveredLog } from '#storage';
 import type { AppliedMark, DurableMark, Machine, Machines, StoredMark } from '../machine.ts';
 import type { Binding } from '../outcome.ts';
 import { type DataDirectory, damagedRow, LOST_STORE, sentenceOnStoreLogs } from '../store/data-directory.ts';
@@ -70,40 +71,45 @@ export interface RecoveryPorts {
   readonly syncStore: () => Promise<void>;
   readonly machines: Machines;
   /** The last process found damage: the rows of every database are audited. */
-  readonly damage?: DamagePorts | undefined;
+  readonly isSuspect?: boolean;
+  /** A durable row of the database is missing or damaged, as the text says: all of them are made again. */
+  readonly onRebuild?: (group: GroupId, fault: string) => void;
 }
 
-export interface DamagePorts {
-  /** A row of the database is missing or damaged, as the text says: it is rebuilt from its history. */
-  readonly onRebuild: (group: GroupId, fault: string) => void;
-}
-
-/** Repairs every database in the log and the catalog, and returns what is left to do. */
+/** Repairs every database that this node holds, and returns what is left to do. */
 export async function recoverDatabases(
   ports: RecoveryPorts,
   log: RecoveredLog,
-  isHere: (group: GroupId) => boolean,
+  held: readonly Binding[],
 ): Promise<RecoveryPlan> {
-  const databases = [...log.groups.values()].filter(({ group }) => group !== CATALOG_GROUP);
-  const here = databases.filter(({ group }) => isHere(group));
   const behind: GroupId[] = [];
   const ahead: { readonly group: GroupId; readonly mark: DurableMark }[] = [];
   const restarts: { readonly group: GroupId; readonly mark: DurableMark }[] = [];
-  for (const recovered of here) {
-    const { group, checkpoint } = recovered;
+  for (const binding of held) {
+    const { group } = binding;
+    const recovered = log.groups.get(group);
     // One at a time: a rebuild syncs every history that was cut, and takes memory.
-    const mark = (await wholeMark(ports, recovered)) ?? (await rebuild(ports, recovered));
+    const whole = await wholeMark(ports, group, recovered);
+    const mark = whole ?? (await rebuild(ports, binding, recovered?.checkpoint));
+    // A group without a log has applied nothing yet.
+    if (recovered === undefined) continue;
     if (isUnlogged(mark, recovered)) restarts.push({ group, mark });
     else if (lastOf(recovered) > mark.index) behind.push(group);
-    else if (mark.index > checkpoint.index) ahead.push({ group, mark });
+    else if (mark.index > recovered.checkpoint.index) ahead.push({ group, mark });
   }
-  const orphans = databases.filter((each) => !here.includes(each)).map(({ group }) => group);
+  const groups = new Set([CATALOG_GROUP, ...held.map(({ group }) => group)]);
+  const orphans = [...log.groups.keys()].filter((group) => !groups.has(group));
   return { behind, orphans, ahead, restarts };
 }
 
-/** A group without a log has applied nothing yet. */
-export function checkUnlogged(machines: Machines, kv: KvStore, groups: readonly GroupId[]): void {
-  for (const group of groups) checkPlace(group, markOf(machines, kv, group), undefined);
+/** Position of a database in the store; undefined when its applied row is missing or damaged. */
+export function markOf(machines: Machines, kv: KvReader, group: GroupId): StoredMark | undefined {
+  try {
+    return machines.markOf(kv, group);
+  } catch (failure) {
+    if (!isCorruptRecord(failure)) throw failure;
+    return undefined;
+  }
 }
 
 /** A removed replica is marked in the store from its end until the end of its log is durable. */
@@ -115,41 +121,60 @@ export function checkEnded(orphans: readonly GroupId[], isMarked: (group: GroupI
 }
 
 /** A first replica whose log has ended is no longer in the store. */
-export function checkFirst(bindings: readonly Binding[], { tombstones }: Pick<RecoveredLog, 'tombstones'>): void {
+export function checkFirst(bindings: readonly Binding[], { groups, tombstones }: RecoveredLog): void {
   for (const { group, placement } of bindings) {
-    if (placement === 0 && tombstones.has(group))
+    if (placement === 0 && !groups.has(group) && tombstones.has(group))
       throw broken(`The store has a replica of group ${group}, whose log has ended: ${ONE_IS_OLDER}`);
   }
 }
 
-/** Cuts the history of the group; returns the mark of its state if that is whole. */
-async function wholeMark(ports: RecoveryPorts, recovered: RecoveredGroup): Promise<AppliedMark | undefined> {
-  const { kv, machines } = ports;
-  const { group, checkpoint } = recovered;
+/** Cuts the history of the group, with the log that it has; returns the mark of its state if that is whole. */
+async function wholeMark(
+  ports: RecoveryPorts,
+  group: GroupId,
+  recovered: RecoveredGroup | undefined,
+): Promise<DurableMark | undefined> {
+  const { kv, machines, onRebuild } = ports;
+  const { checkpoint = NO_CHECKPOINT } = recovered ?? {};
   const applied = markOf(machines, kv, group);
-  if (!isUnlogged(applied, recovered)) checkPlace(group, applied, recovered);
-  // A batch may have lost its rows and kept its records, or the other way round.
-  const reaches = (await kv.cutHistory(group, applied.end)) === applied.end;
-  const isWhole = reaches && (applied.index === checkpoint.index || (await machines.verify(kv, group, checkpoint)));
-  return isWhole && (await passesAudit(ports, group)) ? applied : undefined;
+  if (applied === undefined) onRebuild?.(group, 'its applied row, unless a rebuild was interrupted');
+  else if (applied.index < checkpoint.index)
+    onRebuild?.(group, `its applied row is of entry ${applied.index}, before the checkpoint at ${checkpoint.index}`);
+  else {
+    if (recovered === undefined || !isUnlogged(applied, recovered)) checkPlace(group, applied, recovered);
+    if (await isWhole(ports, group, applied, checkpoint)) return { ...applied, history: kv.historyEnd(group) };
+  }
+  return undefined;
 }
 
 /** Makes the state of the group that of its checkpoint; returns its mark. */
 async function rebuild(
   { kv, syncStore, machines }: RecoveryPorts,
-  { group, checkpoint }: RecoveredGroup,
-): Promise<AppliedMark> {
+  binding: Binding,
+  checkpoint: DurableMark = NO_CHECKPOINT,
+): Promise<DurableMark> {
+  const { group } = binding;
   // Each step is durable before the next, so that another power failure cannot hide the damage.
-  const { end: synced } = decodeTail(group, kv.get(tailKey(group)));
-  await machines.rebuild({ from: kv, to: new SyncedStore(kv, syncStore) }, group, { ...checkpoint, synced });
+  await machines.rebuild({ from: kv, to: new SyncedStore(kv, syncStore) }, binding, checkpoint);
   const rebuilt = markOf(machines, kv, group);
-  assert(rebuilt.index === checkpoint.index, 'A rebuilt database stands at its checkpoint', [rebuilt, checkpoint]);
-  return rebuilt;
+  assert(rebuilt?.index === checkpoint.index, 'A rebuilt database stands at its checkpoint', [rebuilt, checkpoint]);
+  return { ...rebuilt, history: kv.historyEnd(group) };
 }
 
-async function passesAudit({ kv, machines, damage }: RecoveryPorts, group: GroupId): Promise<boolean> {
-  const fault = damage && (await machines.audit(kv, group));
-  if (fault !== undefined) damage?.onRebuild(group, fault);
+async function isWhole(
+  { kv, machines, isSuspect, onRebuild }: RecoveryPorts,
+  group: GroupId,
+  applied: StoredMark,
+  checkpoint: DurableMark,
+): Promise<boolean> {
+  // A batch may have lost its rows and kept its records, or the other way round.
+  if ((await kv.cutHistory(group, applied.end, checkpoint.history)) !== applied.end) return false;
+  if (applied.index > checkpoint.index && !(await machines.verify(kv, group, checkpoint))) return false;
+  if (isSuspect !== true) return true;
+  // Before rows are deleted that could not be made again.
+  await kv.verifyHistory(group, applied.end, checkpoint.history.end);
+  const fault = await machines.audit(kv, group);
+  if (fault !== undefined) onRebuild?.(group, fault);
   return fault === undefined;
 }
 
@@ -166,14 +191,8 @@ function lastOf({ checkpoint, entries }: RecoveredGroup): number {
   return entries.at(-1)?.index ?? checkpoint.index;
 }
 
-function markOf(machines: Machines, kv: KvStore, group: GroupId): StoredMark {
-  const mark = machines.markOf(kv, group);
-  if (mark !== undefined) return mark;
-  throw broken(`Group ${group} is in the catalog and the log but has no applied row in the store`);
-}
-
 /** The applied index must lie between the checkpoint and the end of the log. */
-function checkPlace(group: GroupId, applied: DurableMark, recovered: RecoveredGroup | undefined): void {
+function checkPlace(group: GroupId, applied: AppliedMark, recovered: RecoveredGroup | undefined): void {
   const from = recovered?.checkpoint.index ?? 0;
   const last = recovered === undefined ? from : lastOf(recovered);
   if (applied.index < from || applied.index > last) {

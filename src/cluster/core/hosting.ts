@@ -16,7 +16,6 @@
  *       the deletion of the earlier one does not touch it.
  */
 import type { GroupId } from '#base';
-import { membershipOf } from '#raft';
 import type { ApplyTurn } from '../apply/apply-turn.ts';
 import type { Group } from '../group/group.ts';
 import type { CatalogMachine } from '../machine.ts';
@@ -24,6 +23,7 @@ import type { CatalogChange } from '../node.ts';
 import type { Binding } from '../outcome.ts';
 import type { Moves } from '../placement/moves.ts';
 import { noSuchDatabase, notHere, outcomeUnknown, titleOf } from '../refusals.ts';
+import { markOf } from './crash-recovery.ts';
 import { RecoveredCopies, type RecoveredCopiesPorts } from './recovered-copies.ts';
 
 export interface HostingPorts extends RecoveredCopiesPorts {
@@ -75,7 +75,9 @@ export class Hosting {
     const { kv, machines, lifecycle, trash } = this.#ports;
     const { group, recovery } = binding;
     const isMade = this.recoveries.isMadeHere(binding);
-    const hasRows = (!isMade && (binding.placement === 0 || isLogged)) || machines.markOf(kv, group) !== undefined;
+    const mark = isLogged ? undefined : markOf(machines, kv, group);
+    // A recovered replica is complete with its log, if it needs one.
+    const hasRows = isLogged || (isMade ? mark?.index === 0 : binding.placement === 0 || mark !== undefined);
     if (isMade && !hasRows) this.recoveries.keepOrigin(binding, recovery && lifecycle.logOf(recovery.group));
     lifecycle.await(binding);
     if (lifecycle.own(binding) !== undefined && hasRows && !trash.has(group)) lifecycle.arrive(binding);
@@ -92,7 +94,7 @@ export class Hosting {
     const binding = lifecycle.awaitedOf(group);
     if (binding === undefined || this.recoveries.isMadeHere(binding)) return;
     const batch = kv.batch();
-    machines.createDatabase(kv, binding, membershipOf(binding.founders)).flushInto(batch);
+    machines.createDatabase(kv, binding).flushInto(batch);
     await kv.write(batch, { sync: true });
     if (lifecycle.arrive(binding)) replication.begin(binding);
   }
@@ -102,7 +104,7 @@ export class Hosting {
     lifecycle.await(binding);
     const isLater = trash.has(binding.group) || this.recoveries.isMadeHere(binding);
     if (lifecycle.own(binding) === undefined || isLater) return;
-    machines.createDatabase(kv, binding, membershipOf(binding.founders)).flushInto(turn.batch);
+    machines.createDatabase(kv, binding).flushInto(turn.batch);
     turn.begun.push(binding);
   }
 

@@ -7,20 +7,20 @@
  *     ── its rows copied, durably ──> one synced batch: applied row of the new instance, trash mark of the old copy
  *     ── the new log, with the entries after the rows; then the end of the old log ──> a group
  * ```
- * The binding names the origin, and the applied row marks the copy as complete. So after a crash the copying starts
- * again, or the missing log is created.
+ * The binding names the origin, and the copy is complete when its log begins. So after a crash before that the copying
+ * starts again; a copy without entries needs no log, and is complete with its applied row.
  *
  *   C24 A recovered replica is complete or absent: it has all rows of its origin, and every entry that was in
  *       the origin's log after them. Until it is durable, nothing of the origin is deleted.
  */
 import { type GroupId, LEVEL_FIRST, toTerm } from '#base';
-import type { KvStore } from '#kv';
-import { type Entry, type EntryId, membershipOf } from '#raft';
+import type { KvBatch, KvStore } from '#kv';
+import type { Entry, EntryId } from '#raft';
 import type { DiskLevel, RecoveredGroup } from '#storage';
 import type { ApplyTurn } from '../apply/apply-turn.ts';
 import type { Replication } from '../group/replication.ts';
 import type { CoreLimits } from '../limits.ts';
-import type { AppliedMark, Machines } from '../machine.ts';
+import type { DurableMark, Machines } from '../machine.ts';
 import type { Binding } from '../outcome.ts';
 import type { KeptLog, Lifecycle } from './group-lifecycle.ts';
 import type { LogFeed } from './log-feed.ts';
@@ -68,9 +68,11 @@ export class RecoveredCopies {
     return binding.recovery !== undefined && own !== undefined && binding.founders.includes(own);
   }
 
-  /** Returns whether the replica is closed and another one is built from it. */
-  isOrigin(group: GroupId): boolean {
-    return this.#origins.has(group);
+  /** The databases whose closed replicas are kept, for others are built from them. */
+  get origins(): readonly Binding[] {
+    return [...this.#origins.values()].map(({ group, binding }) => {
+      return { ...binding, group, databaseId: binding.recovery?.databaseId ?? binding.databaseId };
+    });
   }
 
   /** Keeps the origin of the binding. `log` is its log on this node. */
@@ -84,7 +86,7 @@ export class RecoveredCopies {
     const origin = recovery && this.#origins.get(recovery.group);
     if (origin === undefined || origin.isMarked) return;
     this.#origins.delete(origin.group);
-    this.#ports.trash.mark(turn.batch, origin.group);
+    this.#mark(turn.batch, origin.group);
     turn.ended.push(origin.group);
   }
 
@@ -113,18 +115,9 @@ export class RecoveredCopies {
     await this.#running;
   }
 
-  /**
-   * Creates the log of a replica that is in the store but not in the log, because its process ended in between. Returns
-   * false if it created none. `origin` is the log of the database that it was recovered from.
-   */
-  beginLog(binding: Binding, origin: KeptLog | undefined): boolean {
-    const { kv, machines, feed, lifecycle } = this.#ports;
-    const mark = machines.markOf(kv, binding.group);
-    const log = mark && this.isMadeHere(binding) ? logBehind(binding.group, mark, origin) : undefined;
-    if (log === undefined) return false;
-    feed.found(log);
-    lifecycle.found(log);
-    return true;
+  /** A process that ended before the copy was complete may have marked the origin. */
+  #mark(batch: KvBatch, origin: GroupId): void {
+    if (!this.#ports.trash.has(origin)) this.#ports.trash.mark(batch, origin);
   }
 
   /** A full store ends the node, and so does anything that fills its disk. */
@@ -133,7 +126,7 @@ export class RecoveredCopies {
   }
 
   async #copy(origin: Origin): Promise<void> {
-    const { kv, machines, lifecycle, trash, syncStore, turns } = this.#ports;
+    const { kv, machines, lifecycle, syncStore, turns } = this.#ports;
     const { group: from, binding } = origin;
     const isWanted = (): boolean =>
       this.#origins.get(from) === origin && lifecycle.awaitedOf(binding.group) !== undefined;
@@ -141,8 +134,8 @@ export class RecoveredCopies {
     if (isCopied) await syncStore();
     if (isCopied && isWanted()) {
       const batch = kv.batch();
-      machines.recoverInto(batch, kv, binding, membershipOf(binding.founders));
-      trash.mark(batch, from);
+      machines.recoverInto(batch, kv, binding);
+      this.#mark(batch, from);
       origin.isMarked = true;
       await kv.write(batch, { sync: true });
       turns.run(() => this.#begin(origin));
@@ -156,21 +149,30 @@ export class RecoveredCopies {
     const { lifecycle, feed, trash, limits, monotonicMs, replication } = this.#ports;
     this.#origins.delete(from);
     const isWanted = lifecycle.awaitedOf(binding.group) !== undefined;
-    if (isWanted) this.beginLog(binding, log);
+    if (isWanted) this.#beginLog(binding.group, log);
     feed.tombstone(from, () => trash.add(from, monotonicMs() + limits.trashDelayMs));
     if (!isWanted || !lifecycle.arrive(binding)) return;
     replication.begin(binding);
     lifecycle.touch(binding.group);
   }
+
+  /** `origin` is the log of the database that the group was recovered from. */
+  #beginLog(group: GroupId, origin: KeptLog | undefined): void {
+    const { kv, machines, feed, lifecycle } = this.#ports;
+    const mark = machines.markOf(kv, group);
+    const log = mark && logBehind(group, { ...mark, history: kv.historyEnd(group) }, origin);
+    if (log === undefined) return;
+    feed.found(log);
+    lifecycle.found(log);
+  }
 }
 
 /** The log of a replica with this state, with the later entries of its origin's log; undefined if it needs none yet. */
-export function logBehind(group: GroupId, mark: AppliedMark, origin: KeptLog | undefined): RecoveredGroup | undefined {
+function logBehind(group: GroupId, mark: DurableMark, origin: KeptLog | undefined): RecoveredGroup | undefined {
   const entries = entriesBehind(mark, origin).map((entry) => ({ ...entry, level: LEVEL_FIRST }));
   if (mark.index === 0 && entries.length === 0) return undefined;
-  const { index, term, revision } = mark;
-  const hardState = { term: toTerm(Math.max(term, origin?.term ?? 0)), vote: 0 };
-  return { group, hardState, checkpoint: { index, term, revision }, entries };
+  const hardState = { term: toTerm(Math.max(mark.term, origin?.term ?? 0)), vote: 0 };
+  return { group, hardState, checkpoint: mark, entries };
 }
 
 /** The entries of a log after a state, if the state is part of this log. Memberships are omitted. */

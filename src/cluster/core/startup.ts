@@ -3,6 +3,7 @@
  * (crash-recovery.ts); then groups that lag and groups with other members are opened, and replay their logs.
  */
 import { CATALOG_GROUP, type GroupId } from '#base';
+import { NO_HISTORY } from '#kv';
 import type { RecoveredLog } from '#storage';
 import type { Group } from '../group/group.ts';
 import type { CoreParts } from './core-parts.ts';
@@ -11,7 +12,6 @@ import {
   checkCatalog,
   checkEnded,
   checkFirst,
-  checkUnlogged,
   type RecoveryPlan,
   type RecoveryPorts,
   recoverDatabases,
@@ -30,7 +30,7 @@ export async function startUp(ports: StartupPorts): Promise<void> {
   const { catalog: machine, lifecycle, cluster, trash } = parts;
   const { hosting } = cluster;
   if (checkCatalog(machine, recovered)) {
-    beginLogs([{ group: CATALOG_GROUP, mark: machine.applied }], parts.feed, lifecycle);
+    beginLogs([{ group: CATALOG_GROUP, mark: { ...machine.applied, history: NO_HISTORY } }], parts.feed, lifecycle);
   }
   const unended = await trash.recover(ports.monotonicMs(), (group) => recovered.groups.has(group));
   for (const binding of machine.list()) {
@@ -55,17 +55,10 @@ async function mendDatabases(
   const { recovered, parts } = ports;
   const { catalog, lifecycle, feed, trash, cluster } = parts;
   const { recoveries } = cluster.hosting;
-  const isKept = (group: GroupId): boolean => lifecycle.isHere(group) || recoveries.isOrigin(group);
-  const plan = await recoverDatabases(ports, recovered, isKept);
+  const here = catalog.list().filter(({ group }) => lifecycle.isHere(group));
+  checkFirst(here, recovered);
+  const plan = await recoverDatabases(ports, recovered, [...here, ...recoveries.origins]);
   checkEnded(plan.orphans, (group) => trash.has(group));
-  // Before their origins end, whose logs they take over.
-  const unbegun = catalog.list().filter(({ group }) => lifecycle.isHere(group) && !recovered.groups.has(group));
-  const begun = unbegun.filter(
-    (each) => each.recovery && recoveries.beginLog(each, lifecycle.logOf(each.recovery.group)),
-  );
-  const unlogged = unbegun.filter((each) => !begun.includes(each)).map(({ group }) => group);
-  checkUnlogged(ports.machines, ports.kv, unlogged);
-  checkFirst(unbegun, recovered);
   endOrphans(ports, plan, unended);
   // A group with other members has entries to apply as soon as it has a leader, and other members may lack its entries
   // until then.
@@ -75,7 +68,7 @@ async function mendDatabases(
   if (ahead.length + plan.restarts.length > 0) await ports.syncStore();
   beginLogs(plan.restarts, feed, lifecycle);
   for (const { group, mark } of ahead) feed.checkpoint(group, mark);
-  const open = [...shared, ...plan.behind, ...begun.map(({ group }) => group)];
+  const open = [...shared, ...plan.behind];
   return () => open.map((group) => lifecycle.touch(group));
 }
 

@@ -16,7 +16,7 @@
  */
 import { CATALOG_GROUP, type GroupId, type Random, replicaOf, toDatabaseId, uuidv7 } from '#base';
 import type { Binding, Refounding } from '#database';
-import type { KvBatch } from '#kv';
+import { type KvBatch, NO_HISTORY } from '#kv';
 import { encodeMembership, membershipOf } from '#raft';
 import { RecordWriter, type RecoveredGroup, Wal } from '#storage';
 import { databaseMachines } from '../database-machines.ts';
@@ -98,10 +98,11 @@ function orderOf({ node, storeId }: NodeIdentity, copies: StoppedNode['copies'],
 
 /** The log of the catalog starts after its synced state. */
 function catalogLog({ catalog }: StoppedNode, before: RecoveredGroup | undefined): RecoveredGroup {
-  const { index, term, revision } = catalog.applied;
+  const { applied } = catalog;
+  const { term } = applied;
   const heard = before?.hardState.term ?? term;
   const hardState = { term: heard > term ? heard : term, vote: 0 };
-  return { group: CATALOG_GROUP, hardState, checkpoint: { index, term, revision }, entries: [] };
+  return { group: CATALOG_GROUP, hardState, checkpoint: { ...applied, history: NO_HISTORY }, entries: [] };
 }
 
 function writeLog(writer: RecordWriter, { group, hardState, checkpoint, entries }: RecoveredGroup): void {

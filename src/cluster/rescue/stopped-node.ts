@@ -5,15 +5,13 @@
  *
  * Entries after the state of the catalog are not known to be committed, but may have been acknowledged (ADR 0045).
  */
-import { CATALOG_GROUP, DatabaseError, type DatabaseId, type GroupId } from '#base';
+import { assert, CATALOG_GROUP, DatabaseError, type GroupId, type NodeId, nodeOf } from '#base';
 import { type Applied, type Binding, CatalogMachine, DatabaseReader, type DatabaseSource } from '#database';
 import type { KvStore } from '#kv';
 import { decodeMembership, type EntryId, encodeMembership, type Membership } from '#raft';
 import { type Disk, type LevelStore, patientDisk, type RecoveredGroup, type RecoveredLog, Wal } from '#storage';
 import { checkLevels } from '../admin/levels.ts';
-import { checkCatalog, namingFiles, type RecoveredFiles, recoverDatabases } from '../core/crash-recovery.ts';
-import { keptLog } from '../core/group-lifecycle.ts';
-import { logBehind } from '../core/recovered-copies.ts';
+import { checkCatalog, markOf, namingFiles, type RecoveredFiles, recoverDatabases } from '../core/crash-recovery.ts';
 import { databaseMachines } from '../database-machines.ts';
 import type { Machines } from '../machine.ts';
 import { nativeSha256 } from '../native.ts';
@@ -82,13 +80,6 @@ export interface StoppedNode extends AsyncDisposable {
   readonly namedBefore: readonly Binding[];
   /** Replicas of the databases in the catalog, by group. */
   readonly copies: ReadonlyMap<GroupId, StoppedCopy>;
-  /**
-   * Databases in the catalog and in the log without any row in the store, by the end of their log: the store has lost
-   * durable data.
-   */
-  readonly rowless: ReadonlyMap<GroupId, EntryId>;
-  /** LevelDB's own log files before the store was opened. */
-  readonly storeLogs: RecoveredFiles['storeLogs'];
   /** Groups whose rows are being deleted. */
   readonly trash: ReadonlySet<GroupId>;
 }
@@ -104,11 +95,10 @@ export async function openStoppedNode(directory: string, ports: StoppedPorts = N
     const log = await readLog(directory, identity, ports.disk);
     checkLevels({ kv: store, machines: ports.machines, node: identity.node }, log);
     const before = store.get(BEFORE_KEY);
-    const opened = await lookInto(store, log, ports.machines);
+    const opened = await lookInto(store, { log, machines: ports.machines, node: identity.node });
     if (opened.written.index === 0) throw neverJoined(directory, files);
     const close = (): Promise<void> => store.close();
-    const { storeLogs } = files;
-    const known = { directory, identity, before: before && readBefore(before), store, log, ports, storeLogs };
+    const known = { directory, identity, before: before && readBefore(before), store, log, ports };
     return { ...known, ...opened, [Symbol.asyncDispose]: close };
   } catch (failure) {
     await store.close();
@@ -120,9 +110,10 @@ function sourceIn(store: StoppedStore, group: GroupId): DatabaseSource {
   return { kv: store, group, sha256: nativeSha256 };
 }
 
-type Looked = Pick<StoppedNode, 'catalog' | 'members' | 'written' | 'namedBefore' | 'copies' | 'rowless' | 'trash'>;
+type Looked = Pick<StoppedNode, 'catalog' | 'members' | 'written' | 'namedBefore' | 'copies' | 'trash'>;
 
-async function lookInto(store: StoppedStore, log: RecoveredLog, machines: Machines): Promise<Looked> {
+async function lookInto(store: StoppedStore, known: Pick<Parts, 'log' | 'machines' | 'node'>): Promise<Looked> {
+  const { log } = known;
   const catalog = CatalogMachine.open(sourceIn(store, CATALOG_GROUP), encodeMembership(FOUNDERS));
   const { index, term, group } = catalog.applied;
   const members = decodeMembership(group.membership);
@@ -131,9 +122,8 @@ async function lookInto(store: StoppedStore, log: RecoveredLog, machines: Machin
   if (!checkCatalog(catalog, log)) applyLog(catalog, log.groups.get(CATALOG_GROUP));
   const trash = new Set<GroupId>();
   for await (const ended of readTrash(store)) trash.add(ended);
-  const copies = await mendedCopies(store, machines, { catalog, log, trash });
-  const rowless = endsWithoutRows(copies, { catalog, log, trash });
-  return { catalog, members, written: { index, term }, namedBefore, copies, rowless, trash };
+  const copies = await mendedCopies(store, { ...known, catalog, trash });
+  return { catalog, members, written: { index, term }, namedBefore, copies, trash };
 }
 
 /** The log is only read; writes go into another one. */
@@ -154,68 +144,43 @@ function applyLog(catalog: CatalogMachine, log: RecoveredGroup | undefined): voi
 interface Parts {
   readonly catalog: CatalogMachine;
   readonly log: RecoveredLog;
+  readonly machines: Machines;
   readonly trash: ReadonlySet<GroupId>;
+  readonly node: NodeId;
 }
 
-async function mendedCopies(
-  store: StoppedStore,
-  machines: Machines,
-  { catalog, log, trash }: Parts,
-): Promise<ReadonlyMap<GroupId, StoppedCopy>> {
-  const held = new Map<Binding, GroupId>();
+/** Repairs the replicas of the databases in the catalog; their rows may be those of an origin. */
+async function mendedCopies(store: StoppedStore, parts: Parts): Promise<ReadonlyMap<GroupId, StoppedCopy>> {
+  const { catalog, log, machines } = parts;
+  const held = new Map<Binding, Binding>();
   for (const binding of catalog.list()) {
-    const origin = originOf(store, binding, trash);
-    if (origin !== undefined) held.set(binding, origin);
+    const source = heldAs(store, binding, parts);
+    if (source !== undefined) held.set(binding, source);
   }
-  const origins = new Set(held.values());
   const syncStore = (): Promise<void> => store.checkpointFiles();
-  await recoverDatabases({ kv: store, syncStore, machines }, log, (group) => origins.has(group));
+  const ports = { kv: store, syncStore, machines, isSuspect: true };
+  await recoverDatabases(ports, log, [...held.values()]);
   const copies = new Map<GroupId, StoppedCopy>();
-  for (const [binding, origin] of held) {
+  for (const [binding, { group: origin }] of held) {
     const applied = appliedIn(store, origin);
-    if (applied === undefined) continue;
-    copies.set(binding.group, { binding, origin, applied, log: logOf(log, { binding, origin, applied }) });
+    assert(applied !== undefined, 'A repaired database has its applied row', origin);
+    copies.set(binding.group, { binding, origin, applied, log: log.groups.get(origin) });
   }
   return copies;
 }
 
-/** A log ends, durably, before the rows of its group are deleted, so an existing log must have rows. */
-function endsWithoutRows(
-  copies: Looked['copies'],
-  { catalog, log: { groups }, trash }: Parts,
-): ReadonlyMap<GroupId, EntryId> {
-  const ends = new Map<GroupId, EntryId>();
-  for (const { group, recovery } of catalog.list()) {
-    const from = [group, recovery?.group].find((each) => each !== undefined && groups.has(each) && !trash.has(each));
-    const held = from === undefined || copies.has(group) ? undefined : groups.get(from);
-    if (held !== undefined) ends.set(group, lastOf(held));
-  }
-  return ends;
-}
-
-function lastOf({ checkpoint, entries }: RecoveredGroup): EntryId {
-  const { index, term } = entries.at(-1) ?? checkpoint;
-  return { index, term };
-}
-
-/** The group whose rows the node has for the database: its own, or the origin of its replica. */
-function originOf(store: StoppedStore, binding: Binding, trash: ReadonlySet<GroupId>): GroupId | undefined {
-  const { group, databaseId, recovery } = binding;
-  const isHeld = (origin: GroupId, id: DatabaseId): boolean =>
-    !trash.has(origin) && appliedIn(store, origin)?.databaseId === id;
-  if (isHeld(group, databaseId)) return group;
-  return recovery !== undefined && isHeld(recovery.group, recovery.databaseId) ? recovery.group : undefined;
-}
-
-/** A recovered replica may not have its log yet; its entries are in the log of its origin (C24). */
-function logOf(
-  { groups }: RecoveredLog,
-  { binding, origin, applied }: Omit<StoppedCopy, 'log'>,
-): RecoveredGroup | undefined {
-  const own = groups.get(origin);
-  const from = binding.recovery === undefined ? undefined : groups.get(binding.recovery.group);
-  if (own !== undefined || origin !== binding.group) return own;
-  return logBehind(origin, applied, from && keptLog(from));
+/**
+ * The database whose rows the node has for this one: itself, or its origin until its own log has begun, also where the
+ * origin is already marked as trash. A log ends, durably, before rows of its group are deleted.
+ */
+function heldAs(store: StoppedStore, binding: Binding, { log, machines, trash, node }: Parts): Binding | undefined {
+  const { recovery, founders } = binding;
+  const origin = recovery && { ...binding, group: recovery.group, databaseId: recovery.databaseId };
+  const isMadeHere = founders.some((replica) => nodeOf(replica) === node);
+  return [binding, origin].find((each) => {
+    if (each === undefined || (trash.has(each.group) && !(each === origin && isMadeHere))) return false;
+    return log.groups.has(each.group) || markOf(machines, store, each.group)?.index === 0;
+  });
 }
 
 function appliedIn(store: StoppedStore, group: GroupId): Applied | undefined {

@@ -31,8 +31,6 @@ export interface LostDatabase {
   readonly name: string;
   readonly databaseId: DatabaseId;
   readonly nodes: readonly NodeId[];
-  /** The end of its log, if there is one: the store has lost all of its durable rows. */
-  readonly last: EntryId | undefined;
 }
 
 export interface SurveyedNode extends Pick<RegisteredNode, 'node' | 'name' | 'zone' | 'state' | 'peer' | 'storeId'> {
@@ -56,12 +54,10 @@ export interface Survey {
   /** Sorted by name. */
   readonly databases: readonly SurveyedDatabase[];
   readonly lost: readonly LostDatabase[];
-  /** LevelDB's own log files before the store was opened, which removes them. */
-  readonly storeLogs: StoppedNode['storeLogs'];
 }
 
 export function surveyOf(node: StoppedNode): Survey {
-  const { identity, before, catalog, members: membership, written, namedBefore, copies, rowless, storeLogs } = node;
+  const { identity, before, catalog, members: membership, written, namedBefore, copies } = node;
   const named = catalog.list().toSorted((one, other) => (one.name < other.name ? -1 : 1));
   const { index, term } = catalog.applied;
   const ids = new Set(named.flatMap(({ databaseId, recovery }) => [databaseId, recovery?.databaseId]));
@@ -72,9 +68,7 @@ export function surveyOf(node: StoppedNode): Survey {
   });
   const lost = named
     .filter(({ group }) => !copies.has(group))
-    .map(({ group, name, databaseId, replicas }) => {
-      return { name, databaseId, nodes: replicas.map(nodeOf), last: rowless.get(group) };
-    });
+    .map(({ name, databaseId, replicas }) => ({ name, databaseId, nodes: replicas.map(nodeOf) }));
   return {
     ...identity,
     before,
@@ -82,7 +76,6 @@ export function surveyOf(node: StoppedNode): Survey {
     nodes: catalog.nodes().map((each) => surveyedNode(each, membership)),
     databases,
     lost,
-    storeLogs,
   };
 }
 

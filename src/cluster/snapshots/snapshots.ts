@@ -5,18 +5,20 @@
  * or the whole catalog (state-transfer.ts).
  */
 import type { ReplicaId, Term } from '#base';
+import type { KvStore } from '#kv';
 import type { Snapshot } from '#raft';
 import type { Group } from '../group/group.ts';
-import type { AppliedMark } from '../machine.ts';
+import type { AppliedMark, DurableMark } from '../machine.ts';
 import type { SnapshotLetter } from '../peer/snapshot-letter.ts';
 import type { CheckedPart } from '../state-transfer.ts';
 import { SnapshotReceiver, type SnapshotReceiverPorts } from './snapshot-receiver.ts';
 import { SnapshotSender } from './snapshot-sender.ts';
 
 export interface SnapshotsPorts extends SnapshotReceiverPorts {
+  readonly kv: KvStore;
   /** Makes every completed write durable. */
   readonly syncStore: () => Promise<void>;
-  readonly feed: { begin(group: Group, mark: AppliedMark, snapshot: Snapshot): void };
+  readonly feed: { begin(group: Group, mark: DurableMark, snapshot: Snapshot): void };
 }
 
 /** Number of checks of a deadline before it passes. */
@@ -61,7 +63,7 @@ export class Snapshots {
   /** The store has the state up to the mark. At the end of the snapshot it is made durable, then the log restarts. */
   written(group: Group, mark: AppliedMark): void {
     if (group.raft.installing?.last.index === mark.index) {
-      this.#syncing = this.#sync(group, mark);
+      this.#syncing = this.#sync(group, { ...mark, history: this.#ports.kv.historyEnd(group.id) });
       this.#ports.turns.keep(this.#syncing);
     }
   }
@@ -97,14 +99,14 @@ export class Snapshots {
     await this.#syncing;
   }
 
-  async #sync(group: Group, mark: AppliedMark): Promise<void> {
+  async #sync(group: Group, mark: DurableMark): Promise<void> {
     const before = this.#syncing;
     await this.#ports.syncStore();
     this.#ports.turns.run(() => this.#beginLog(group, mark));
     await before;
   }
 
-  #beginLog(group: Group, mark: AppliedMark): void {
+  #beginLog(group: Group, mark: DurableMark): void {
     const { installing } = group.raft;
     if (!group.isOpen || installing === undefined) return;
     group.beginLog(mark.index);

@@ -107,7 +107,7 @@ export async function openDataDirectory(directory: string, options: DataDirector
   });
   try {
     if (isSuspect) {
-      await verifyAll(store).catch((failure: unknown) => {
+      await verifyNodeRows(store).catch((failure: unknown) => {
         throw isFaultOfRow(failure) ? damagedRow(storeDirectory, failure) : failure;
       });
     }
@@ -127,7 +127,7 @@ export async function openDataDirectory(directory: string, options: DataDirector
 }
 
 /**
- * Opens the store of a stopped node after verifying every row of its tables and every history; creates nothing.
+ * Opens the store of a stopped node after verifying every row of its tables; creates nothing.
  * @throws DatabaseError when there is no store, or another process has it open; StorageFailure when it is damaged.
  */
 export async function openStoppedStore(directory: string): Promise<StoppedStoreFiles> {
@@ -136,13 +136,7 @@ export async function openStoppedStore(directory: string): Promise<StoppedStoreF
   const look = existsSync(storeDirectory) ? await lookAt(places, ALL) : undefined;
   if (look === undefined) throw noStore(directory);
   const store = await openUnlessLocked(places, {});
-  try {
-    await store.verifyHistories();
-    return { storeDirectory, logDirectory, store, storeLogs: look.logs };
-  } catch (failure) {
-    await store.close();
-    throw isFaultOfRow(failure) ? damagedRow(storeDirectory, failure) : failure;
-  }
+  return { storeDirectory, logDirectory, store, storeLogs: look.logs };
 }
 
 /** Directory of the store, next to the log. */
@@ -206,11 +200,6 @@ async function checkLogIsNew(logDirectory: string, storeLogs: readonly LevelLog[
   throw new DatabaseError('internal', own === '' ? message : `${message}.${own}`, {
     details: { reason: 'StoreMissing' },
   });
-}
-
-async function verifyAll(store: LevelStore): Promise<void> {
-  await verifyNodeRows(store);
-  await store.verifyHistories();
 }
 
 /** The error for a row that cannot be derived again, or a history. */

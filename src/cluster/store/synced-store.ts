@@ -3,7 +3,7 @@
  * failure. The plain store may lose any unsynced batch and keep later ones.
  */
 import type { GroupId } from '#base';
-import type { KvBatch, KvWriter } from '#kv';
+import type { HistoryEnd, KvBatch, KvWriter } from '#kv';
 
 export class SyncedStore implements KvWriter {
   readonly #kv: KvWriter;
@@ -30,7 +30,7 @@ export class SyncedStore implements KvWriter {
   }
 
   /** Durable by itself. */
-  cutHistory(group: GroupId, position: number): Promise<number> {
-    return this.#kv.cutHistory(group, position);
+  cutHistory(group: GroupId, position: number, synced?: HistoryEnd): Promise<number> {
+    return this.#kv.cutHistory(group, position, synced);
   }
 }

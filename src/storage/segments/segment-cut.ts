@@ -2,11 +2,12 @@
  * Cuts a history, also after a power loss.
  *
  * A block that was synced is written again when records follow in it. Both states begin with the same data, but a power
- * loss may leave sectors of both, and then the checksum of the block proves nothing. So the checksum of the data up to
- * the synced end is kept elsewhere (synced-tail.ts): everything up to that end can be proven, and what follows it is
- * dropped unless it is whole.
+ * loss may leave sectors of both, and then the checksum of the block proves nothing. So the checkpoint record of the
+ * write-ahead log has the checksum of the data up to the synced end: everything up to that end can be proven, and what
+ * follows it is dropped unless it is whole.
  */
-import { compareBytes, ignoring, NO_BYTES } from '#base';
+import { assert, compareBytes, ignoring, NO_BYTES } from '#base';
+import type { HistoryEnd } from '#kv';
 import { checksum } from '../basis/checksum.ts';
 import { isMissing, readBlock, type SegmentDisk } from './segment-disk.ts';
 import {
@@ -20,7 +21,6 @@ import {
   usedInBlock,
 } from './segment-format.ts';
 import { type EndedSegment, endedSegments } from './segment-seal.ts';
-import type { SyncedTail } from './synced-tail.ts';
 
 export interface SegmentPlace {
   readonly disk: SegmentDisk;
@@ -31,8 +31,6 @@ export interface SegmentPlace {
 export interface CutPorts extends SegmentPlace {
   readonly parent: string;
   readonly remove: (path: string) => Promise<void>;
-  /** Makes an end before the synced one durable; called before anything is changed. */
-  readonly note: (tail: SyncedTail) => Promise<void>;
 }
 
 /** The block that ends at a position. */
@@ -62,7 +60,9 @@ const COPY = '.copy';
 const BLOCKS_AT_ONCE = 256;
 
 /** Removes what follows the position, durably. */
-export async function cutHistory(ports: CutPorts, position: number, synced: SyncedTail): Promise<Cut> {
+export async function cutHistory(ports: CutPorts, position: number, synced: HistoryEnd): Promise<Cut> {
+  // While the last block is replaced it may be torn, and only the checksum of the synced end proves it.
+  assert(position === 0 || position >= synced.end, 'A cut leaves what was synced', [position, synced.end]);
   const names = await ports.disk.listLater(ports.directory);
   // A crash has left it before it took the place of its segment.
   for (const name of names) if (name.endsWith(COPY)) await ports.disk.remove(`${ports.directory}/${name}`);
@@ -77,8 +77,6 @@ export async function cutHistory(ports: CutPorts, position: number, synced: Sync
   const { partial } = cut;
   // Synced bytes are lost or damaged: nothing is changed, and a read reports it.
   if (partial === undefined) return { end: cut.end, files: [], unsealed: [] };
-  // While the last block is replaced it may be torn.
-  if (end < synced.end) await ports.note({ end, crc: checksum(partial, 0, partial.length) });
   const removed = bases.filter((base) => base >= end);
   for (const base of removed.toReversed()) await ports.remove(`${ports.directory}/${segmentName(base)}`);
   if (last === undefined) {
@@ -142,15 +140,6 @@ function endBlock(directory: string, bases: readonly number[], position: number)
   return { path: `${directory}/${segmentName(base)}`, base, block, start, wanted: position - start };
 }
 
-/** First position of the last block of what was synced; undefined when the data in that block are other ones. */
-export async function startOfSyncedBlock(place: SegmentPlace, synced: SyncedTail): Promise<number | undefined> {
-  const last = endBlock(place.directory, segmentBases(await place.disk.listLater(place.directory)), synced.end);
-  const bytes = last && (await readBlock(place.disk, last.path, last.block));
-  if (last === undefined || bytes === undefined) return undefined;
-  const isWhole = (usedInBlock(bytes, 0) ?? 0) >= last.wanted || isSyncedIn(bytes, last.start, synced);
-  return isWhole ? last.start : undefined;
-}
-
 async function isWholeAt(ports: CutPorts, bases: readonly number[], position: number): Promise<boolean> {
   const last = endBlock(ports.directory, bases, position);
   if (last === undefined) return position === 0;
@@ -162,7 +151,7 @@ async function isWholeAt(ports: CutPorts, bases: readonly number[], position: nu
 async function readEnd(
   { disk }: SegmentPlace,
   last: EndBlock,
-  synced: SyncedTail,
+  synced: HistoryEnd,
 ): Promise<{ readonly end: number; readonly partial?: Uint8Array }> {
   const { path, base, block, start, wanted } = last;
   const bytes = await readBlock(disk, path, block);
@@ -196,6 +185,6 @@ async function endFile({ disk, directory }: CutPorts, last: EndBlock, partial: U
   await file.sync();
 }
 
-function isSyncedIn(bytes: Uint8Array, start: number, { end, crc }: SyncedTail): boolean {
+function isSyncedIn(bytes: Uint8Array, start: number, { end, crc }: HistoryEnd): boolean {
   return checksum(bytes, 0, end - start) === crc;
 }

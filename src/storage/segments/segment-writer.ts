@@ -6,11 +6,11 @@
  * any more (W7).
  */
 import { assert, type GroupId, ignoring, inParallel, NO_BYTES } from '#base';
-import type { HistoryAppend, SegmentStart } from '#kv';
+import { type HistoryAppend, type HistoryEnd, NO_HISTORY, type SegmentStart } from '#kv';
 import { checksum } from '../basis/checksum.ts';
 import { openSegmentsMax } from '../basis/descriptors.ts';
 import { corruption, unwritten } from '../basis/storage-failure.ts';
-import { type Cut, type CutPorts, cutHistory } from './segment-cut.ts';
+import { cutHistory } from './segment-cut.ts';
 import { isMissing, nodeSegmentDisk, type SegmentDisk, type WritableSegment } from './segment-disk.ts';
 import {
   BLOCK_BYTES,
@@ -25,7 +25,6 @@ import {
   writeHeader,
 } from './segment-format.ts';
 import { damageOf, type EndedSegment, sealSegment } from './segment-seal.ts';
-import type { SyncedTail } from './synced-tail.ts';
 
 /** Groups whose last segment stays open, with a copy of its last block. */
 const OPEN_FILES_MAX = openSegmentsMax();
@@ -47,10 +46,11 @@ export class SegmentWriter {
   readonly #disk: SegmentDisk;
   /** In the order of their last use. */
   readonly #tails = new Map<GroupId, Tail>();
+  /** Ends of all histories that were written or cut. */
+  readonly #ends = new Map<GroupId, HistoryEnd>();
   /** Written since their last sync. */
   #files = new Set<string>();
   #directories = new Set<string>();
-  #written = new Map<GroupId, Pick<Tail, 'end' | 'partial'>>();
   /** Segments that have no footer yet. */
   #unsealed = new Map<GroupId, readonly EndedSegment[]>();
   #failure: Error | undefined;
@@ -73,27 +73,32 @@ export class SegmentWriter {
   }
 
   /**
-   * When the promise resolves, every append that had resolved before the call is on stable storage. Returns how far
-   * these histories were synced. No cut runs meanwhile, and no other sync.
+   * When the promise resolves, every append that had resolved before the call is on stable storage. No cut runs
+   * meanwhile, and no other sync.
    */
-  async sync(): Promise<ReadonlyMap<GroupId, SyncedTail>> {
+  async sync(): Promise<void> {
     return this.#guarded(() => this.#sync());
   }
 
+  /** As `KvStore.historyEnd`. */
+  end(group: GroupId): HistoryEnd {
+    return this.#ends.get(group) ?? NO_HISTORY;
+  }
+
   /** Removes what follows the position, durably; what was not synced before it is left to the next sync. */
-  cut(group: GroupId, position: number, synced: SyncedTail, note: CutPorts['note']): Promise<Cut> {
+  cut(group: GroupId, position: number, synced: HistoryEnd): Promise<number> {
     return this.#guarded(async () => {
       await this.#close(group);
-      this.#written.delete(group);
       const directory = this.#directoryOf(group);
       const remove = (path: string): Promise<void> => this.#remove(path);
-      const ports = { disk: this.#disk, directory, parent: this.#directory, remove, note };
-      const cut = await cutHistory(ports, position, synced);
-      this.#unsealed.set(group, cut.unsealed);
-      if (cut.files.length > 0) this.#noteDirectories(group);
-      for (const path of cut.files) this.#files.add(path);
-      if (cut.files.length > 0 && cut.partial !== undefined) this.#written.set(group, { ...cut, partial: cut.partial });
-      return cut;
+      const ports = { disk: this.#disk, directory, parent: this.#directory, remove };
+      const { end, partial, files, unsealed } = await cutHistory(ports, position, synced);
+      this.#unsealed.set(group, unsealed);
+      if (files.length > 0) this.#noteDirectories(group);
+      for (const path of files) this.#files.add(path);
+      if (end === 0) this.#ends.delete(group);
+      else this.#ends.set(group, partial === undefined ? synced : endOf({ end, partial }));
+      return end;
     });
   }
 
@@ -112,7 +117,7 @@ export class SegmentWriter {
       }
       const { file, ...tail } = await this.#openTail(to);
       await file.close();
-      this.#written.set(to, tail);
+      this.#ends.set(to, endOf(tail));
     });
   }
 
@@ -208,7 +213,7 @@ export class SegmentWriter {
     this.#tails.delete(group);
     this.#tails.set(group, tail);
     this.#files.add(tail.path);
-    this.#written.set(group, tail);
+    this.#ends.set(group, endOf(tail));
   }
 
   async #makeDirectory(group: GroupId): Promise<void> {
@@ -222,11 +227,10 @@ export class SegmentWriter {
       this.#directories.add(each);
   }
 
-  async #sync(): Promise<ReadonlyMap<GroupId, SyncedTail>> {
-    const [files, directories, written, unsealed] = [this.#files, this.#directories, this.#written, this.#unsealed];
+  async #sync(): Promise<void> {
+    const [files, directories, unsealed] = [this.#files, this.#directories, this.#unsealed];
     this.#files = new Set();
     this.#directories = new Set();
-    this.#written = new Map();
     this.#unsealed = new Map();
     await inParallel(AT_ONCE, [...unsealed], ([group, segments]) => this.#seal(group, segments));
     const orRemoved = ignoring(isMissing);
@@ -234,10 +238,6 @@ export class SegmentWriter {
     await inParallel(AT_ONCE, [...directories], (path) =>
       orUnwritten(path, this.#disk.syncDirectory(path).catch(orRemoved)),
     );
-    const tails = [...written].map(([group, { end, partial }]) => {
-      return [group, { end, crc: checksum(partial, 0, partial.length) }] as const;
-    });
-    return new Map(tails);
   }
 
   async #seal(group: GroupId, segments: readonly EndedSegment[]): Promise<void> {
@@ -281,6 +281,10 @@ export class SegmentWriter {
   #pathOf(group: GroupId, base: number): string {
     return `${this.#directoryOf(group)}/${segmentName(base)}`;
   }
+}
+
+function endOf({ end, partial }: Pick<Tail, 'end' | 'partial'>): HistoryEnd {
+  return { end, crc: checksum(partial, 0, partial.length) };
 }
 
 async function orUnwritten(path: string, work: Promise<void>): Promise<void> {

@@ -13,8 +13,6 @@ import { HISTORIES, SegmentHistories, verified } from '../../support/segment-his
 
 const GROUPS = [toGroupId(1), toGroupId(2)] as const;
 const SEGMENT_BYTES = 10_000;
-/** Within the first segment. */
-const CUT = 6_000;
 const NOTHING: SegmentSurvival = { sector: () => false, name: () => false };
 const EVERYTHING: SegmentSurvival = { sector: () => true, name: () => true };
 
@@ -36,19 +34,14 @@ const LENGTHS: readonly (readonly number[])[] = [
   [6],
 ];
 
-async function append(
-  { histories }: SegmentHistories,
-  known: Known,
-  group: GroupId,
-  lengths: readonly number[],
-): Promise<void> {
+async function append(kept: SegmentHistories, known: Known, group: GroupId, lengths: readonly number[]): Promise<void> {
   const position = known.ends.get(group) ?? 0;
   const records = recordsAt({ position, segment: known.segments.get(group), lengths, segmentBytes: SEGMENT_BYTES });
   // From now on some of it may be on the disk.
   known.ends.set(group, position + records.bytes.length);
   const segment = records.segments.at(-1)?.position;
   if (segment !== undefined) known.segments.set(group, segment);
-  await histories.append(new Map([[group, records]]));
+  await kept.append(new Map([[group, records]]));
 }
 
 async function sync(kept: SegmentHistories, known: Known): Promise<void> {
@@ -64,10 +57,10 @@ async function work(kept: SegmentHistories, known: Known): Promise<void> {
     if (index % 3 === 2) await sync(kept, known);
   }
   for (const group of GROUPS) {
-    known.synced.set(group, CUT);
-    known.segments.set(group, 0);
-    await kept.cut(group, CUT);
-    known.ends.set(group, CUT);
+    const synced = known.synced.get(group) ?? 0;
+    await kept.cut(group, synced);
+    known.segments.set(group, lastSegment(kept.disk, group));
+    known.ends.set(group, synced);
     await append(kept, known, group, [1_000, 7_000]);
   }
   await sync(kept, known);

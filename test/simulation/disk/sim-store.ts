@@ -13,7 +13,8 @@
 // the process of its node; each thread has its own handle, which waits in that thread.
 import { assert, DatabaseError } from '#base';
 import type { HistoryReader, KvBatch, KvRange, KvRow, KvStore, KvWriteOptions } from '#kv';
-import { Histories, type TailRows } from '../../../src/storage/segments/histories.ts';
+import { TABLE, tableOfKey } from '../../../src/database/keys.ts';
+import { Histories } from '../../../src/storage/segments/histories.ts';
 import { memoryKv } from '../../support/memory-kv.ts';
 import { MemorySegmentDisk } from '../../support/memory-segment-disk.ts';
 import { type Operation, RecordedBatch, replay } from '../../support/recorded-batch.ts';
@@ -64,6 +65,8 @@ export class SimStore {
   #flips: readonly Flip[] = [];
   /** Content before the log was truncated, until a process serves with the rest. */
   #whole: Whole | undefined;
+  /** True when rows were lost or cleared, and no process has served since. */
+  #hasLostRows = false;
   readonly #random: Rng;
   readonly #seen: (bytes: Uint8Array) => void;
   #freeUs = 0;
@@ -105,6 +108,11 @@ export class SimStore {
     return this.isRotten || this.isCut;
   }
 
+  /** True when rows differ from the written ones or are missing, so that a process may make them again. */
+  get lacksRows(): boolean {
+    return this.isDamaged || this.#hasLostRows;
+  }
+
   /** True when a row differs from the written one. */
   get isRotten(): boolean {
     return this.#flips.length > 0;
@@ -133,6 +141,7 @@ export class SimStore {
   /** Called when a process serves: the lost writes have been replaced, and the backup is dropped. */
   serves(): void {
     this.#whole = undefined;
+    this.#hasLostRows = false;
   }
 
   /** Called when a process has ended; the next one reopens the store. */
@@ -176,6 +185,20 @@ export class SimStore {
     this.#visible = memoryKv();
     await this.#showDurable();
     for (const { operations } of kept) put(this.#visible, operations);
+    return lost;
+  }
+
+  /** Durably loses the applied rows, or all rows, of databases; returns their groups. No process has the store open. */
+  async loseRows({ isAll, databases }: { isAll: boolean; databases: 'one' | number }): Promise<readonly number[]> {
+    const keys = (await rowsOf(this.#visible)).map(({ key }) => key).filter((key) => key[0] === 1);
+    const all = [...new Set(keys.map((key) => Buffer.from(key).readUInt32BE(1)))].filter((group) => group > 0);
+    const one = this.#random.pickFrom(all);
+    const lost = all.filter((group) => (databases === 'one' ? group === one : this.#random.chance(databases)));
+    for (const key of keys) {
+      const isLost = lost.includes(Buffer.from(key).readUInt32BE(1)) && (isAll || tableOfKey(key) === TABLE.APPLIED);
+      if (isLost) this.#apply([{ kind: 'del', key }], true);
+    }
+    this.#hasLostRows ||= lost.length > 0;
     return lost;
   }
 
@@ -227,10 +250,12 @@ export class SimStore {
       clear: (gte, lt) => this.#clear(isolate, gte, lt),
       approximateSize: () => Promise.resolve(0),
       compact: () => Promise.resolve(),
-      cutHistory: async (group, position) => {
+      cutHistory: async (group, position, synced) => {
         await isolate.sleep(this.#drawUs(SYNC_US_MEAN), 'history cut');
-        return this.#histories.cut(group, position);
+        return this.#histories.cut(group, position, synced);
       },
+      historyEnd: (group) => this.#histories.end(group),
+      verifyHistory: (group, end, synced) => this.#histories.verify(group, end, synced),
       copyHistory: async (from, to) => {
         await isolate.sleep(this.#drawUs(SYNC_US_MEAN), 'history copy');
         await this.#histories.copy(from, to);
@@ -313,6 +338,8 @@ export class SimStore {
   }
 
   async #clear(isolate: Isolate, gte: Uint8Array, lt: Uint8Array): Promise<void> {
+    // Rows are being made again, and the process may end before they are.
+    this.#hasLostRows = true;
     const range = this.#visible.range({ gte, lt, values: false });
     for (let rows = await range.next(CLEAR_ROWS); rows.length > 0; rows = await range.next(CLEAR_ROWS)) {
       const batch = new RecordedBatch();
@@ -328,15 +355,7 @@ export class SimStore {
   }
 
   #openHistories(): Histories {
-    const write: TailRows['write'] = async (rows, { sync }) => {
-      const batch = new RecordedBatch();
-      for (const [key, value] of rows) {
-        if (value === undefined) batch.del(key);
-        else batch.put(key, value);
-      }
-      this.#apply(batch.operations, sync);
-    };
-    return new Histories(simulated(this.#disk, { get: (key) => this.#visible.get(key), write }));
+    return new Histories(simulated(this.#disk));
   }
 
   /** Everything acknowledged before the call is durable after it: the histories, then the rows. */

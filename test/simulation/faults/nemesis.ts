@@ -15,7 +15,7 @@ import type { Fault, FaultAction } from './plan.ts';
 import { Recoverer } from './recovery.ts';
 import { Refounder } from './refounding.ts';
 import { Returner } from './returning.ts';
-import type { StoreCut } from './store-cuts.ts';
+import type { LostRows, StoreCut } from './store-cuts.ts';
 import { Trapper } from './traps.ts';
 
 export type Watchers = Pick<ClusterPlace, 'watch' | 'durability'>;
@@ -151,6 +151,8 @@ export class Nemesis {
         return this.#rot(action, node);
       case 'store-cut':
         return this.#cutStore(action, node);
+      case 'lost-rows':
+        return void this.#loseRows(action, node).catch(this.#parts.onBug);
       case 'lost-segment':
         return this.#awaitSegments(action, node, simulator.nowUs + action.waitUs);
       case 'network':
@@ -247,6 +249,14 @@ export class Nemesis {
     this.#later(durationUs, 'repair', () => {
       if (node.store.isDamaged) this.#repair(node);
     });
+  }
+
+  async #loseRows({ rows, databases, share }: LostRows, node: SimNode): Promise<void> {
+    node.hold();
+    await node.losePower(share);
+    const groups = await node.store.loseRows({ isAll: rows === 'all', databases });
+    this.#parts.simulator.note(`rows are lost of groups ${groups.join(', ')}`);
+    node.release();
   }
 
   /** There is no middle segment before there are three. */

@@ -12,7 +12,7 @@ import { drawAbsence, drawOperatorAction, drawUpgradeSteps, type OperatorAction 
 import { drawRecovery, type Recovery } from './recovery.ts';
 import { drawRefounding, type Refounding } from './refounding.ts';
 import { drawReturn, type Return } from './returning.ts';
-import { drawStoreCut, type StoreCut } from './store-cuts.ts';
+import { drawLostRows, drawStoreCut, type LostRows, type StoreCut } from './store-cuts.ts';
 import { drawTrap, type Trap, type TrapMood } from './traps.ts';
 
 export const FAULT_KINDS = [
@@ -102,6 +102,7 @@ export type FaultAction =
   | Recovery
   | Refounding
   | StoreCut
+  | LostRows
   | LostSegment
   /** The disk silently damages its content; later it is restored from a backup. */
   | {
@@ -166,6 +167,11 @@ export function drawStoreCuts(random: Rng, ranges: CutRanges): readonly Fault[] 
 /** The same for lost segments, which follow the store cuts in the plan. */
 export function drawLostSegments(random: Rng, ranges: CutRanges): readonly Fault[] {
   return drawnEvery(LOST_US_MEAN, random, ranges, drawLostSegment);
+}
+
+/** The same for lost rows, which follow the lost segments. */
+export function drawLosses(random: Rng, ranges: CutRanges): readonly Fault[] {
+  return drawnEvery(LOST_US_MEAN, random, ranges, drawLostRows);
 }
 
 /** Each affects one node. */

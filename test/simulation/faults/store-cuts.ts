@@ -1,9 +1,13 @@
-// A fault of the store: the log of LevelDB is truncated, like one with an unreadable end, so that the last writes are
-// silently gone, synced or not. The process ends before, and another one starts with the rest.
+// Faults of the store. The process ends before, and another one starts with the rest.
 //
-// That process either applies the missing entries again from its own log, or refuses to start when they are nowhere
-// else (`#cluster`, crash-recovery.ts); then its files are restored from a backup after a while. The loss can be
-// distinguished from a power failure, which keeps every synced write.
+// In the first one the log of LevelDB is truncated, like one with an unreadable end, so that the last writes are
+// silently gone, synced or not. The next process either applies the missing entries again from its own log, makes
+// databases again that have lost more, or refuses to start when the catalog or the node has lost rows (`#cluster`,
+// crash-recovery.ts); then its files are restored from a backup after a while. The loss can be distinguished from a
+// power failure, which keeps every synced write.
+//
+// In the second one, after a power failure, databases have lost their applied rows, or all of their rows. The next
+// process must make them again from histories and log, and nothing is restored.
 import type { Rng } from '../engine/random.ts';
 
 export interface StoreCut {
@@ -14,9 +18,27 @@ export interface StoreCut {
   readonly durationUs: number;
 }
 
+export interface LostRows {
+  readonly kind: 'lost-rows';
+  readonly rows: 'applied' | 'all';
+  /** A random database, or each with this probability. */
+  readonly databases: 'one' | number;
+  /** Share of the unsynced data that survives the preceding power failure. */
+  readonly share: number;
+}
+
 const WRITES = [1, 3, 10, 30, 100, 300, 1000] as const;
 const LASTS_US = { min: 500_000, max: 4_000_000 } as const;
 
 export function drawStoreCut(random: Rng): StoreCut {
   return { kind: 'store-cut', writes: random.pick(WRITES), durationUs: random.between(LASTS_US.min, LASTS_US.max) };
+}
+
+export function drawLostRows(random: Rng): LostRows {
+  return {
+    kind: 'lost-rows',
+    rows: random.pick(['applied', 'all']),
+    databases: random.pick<LostRows['databases']>(['one', 0.5, 1]),
+    share: random.pick([0, 0.3, 0.7, 1]),
+  };
 }

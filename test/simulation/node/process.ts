@@ -250,7 +250,7 @@ export class NodeProcess {
       ...clusterOf([NODE], NODE),
       kv,
       syncStore: kv.syncFiles,
-      damage: this.#audits(),
+      ...this.#audits(),
       log,
       peers: noPeers,
       machines: MACHINES,
@@ -265,12 +265,12 @@ export class NodeProcess {
   }
 
   /** Audits what crash recovery has found whole. With rows that the disk has damaged, half of the starts do so. */
-  #audits(): CorePorts['damage'] {
+  #audits(): Required<Pick<CorePorts, 'isSuspect' | 'onRebuild'>> {
     const { simulator, name, store, random } = this.#parts;
-    if (store.isDamaged && random.split('audit').chance(0.5)) return undefined;
     return {
+      isSuspect: !store.isDamaged || random.split('audit').chance(0.5),
       onRebuild: (group, fault) => {
-        if (!store.isDamaged) throw new Error(`Group ${group} was found whole, and its audit fails: ${fault}`);
+        if (!store.lacksRows) throw new Error(`Group ${group} must be whole, and is made again: ${fault}`);
         simulator.note(`${name} rebuilds group ${group}: ${fault}`);
       },
     };

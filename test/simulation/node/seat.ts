@@ -271,7 +271,7 @@ function watchedMachines(
   return {
     ...machines,
     openCatalog: (kv, founders) => watched(CATALOG_GROUP, machines.openCatalog(kv, founders)),
-    createDatabase: (kv, binding, founders) => watched(binding.group, machines.createDatabase(kv, binding, founders)),
+    createDatabase: (kv, binding) => watched(binding.group, machines.createDatabase(kv, binding)),
     openDatabase: (kv, group) => {
       const machine = machines.openDatabase(kv, group);
       return machine === undefined ? undefined : watched(group, machine);

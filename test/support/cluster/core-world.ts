@@ -75,7 +75,7 @@ export class CoreWorld {
     this.core.reportDisk(level);
   }
 
-  /** Groups that a start has rebuilt, because the last process found damage. */
+  /** Groups whose rows a start has found missing or damaged. */
   readonly rebuilt: GroupId[] = [];
 
   async start(isSuspect = false): Promise<void> {
@@ -85,7 +85,8 @@ export class CoreWorld {
       ...clusterOf([NODE], NODE),
       kv,
       syncStore: () => kv.checkpointFiles(),
-      damage: isSuspect ? { onRebuild: (group) => this.rebuilt.push(group) } : undefined,
+      isSuspect,
+      onRebuild: (group) => this.rebuilt.push(group),
       log,
       peers: noPeers,
       machines: databaseKit.machines,

@@ -2,7 +2,7 @@
 // power failure: a synced batch may survive while an earlier unsynced one does not. Histories lose everything that was
 // not synced unless all batches survive.
 import { assert, type GroupId } from '#base';
-import type { HistoryReader, KvBatch, KvRange, KvRangeOptions, KvStore, KvWriteOptions } from '#kv';
+import type { HistoryEnd, HistoryReader, KvBatch, KvRange, KvRangeOptions, KvStore, KvWriteOptions } from '#kv';
 import { Histories } from '../../../src/storage/segments/histories.ts';
 import { memoryKv } from '../memory-kv.ts';
 import { MemorySegmentDisk } from '../memory-segment-disk.ts';
@@ -21,8 +21,7 @@ export class LossyKv implements KvStore {
 
   constructor(disk: MemorySegmentDisk = new MemorySegmentDisk()) {
     this.disk = disk;
-    const rows = { get: (key: Uint8Array) => this.#visible.get(key), write: this.#writeTails.bind(this) };
-    this.#histories = new Histories(simulated(disk, rows));
+    this.#histories = new Histories(simulated(disk));
   }
 
   get history(): HistoryReader {
@@ -59,8 +58,16 @@ export class LossyKv implements KvStore {
     await range.close();
   }
 
-  cutHistory(group: GroupId, position: number): Promise<number> {
-    return this.#histories.cut(group, position);
+  cutHistory(group: GroupId, position: number, synced?: HistoryEnd): Promise<number> {
+    return this.#histories.cut(group, position, synced);
+  }
+
+  historyEnd(group: GroupId): HistoryEnd {
+    return this.#histories.end(group);
+  }
+
+  verifyHistory(group: GroupId, end: number, synced: number): Promise<void> {
+    return this.#histories.verify(group, end, synced);
   }
 
   copyHistory(from: GroupId, to: GroupId): Promise<void> {
@@ -105,18 +112,6 @@ export class LossyKv implements KvStore {
       next.#journal.push({ operations, isDurable: true });
     }
     return next;
-  }
-
-  async #writeTails(
-    rows: readonly (readonly [Uint8Array, Uint8Array | undefined])[],
-    { sync }: { readonly sync: boolean },
-  ): Promise<void> {
-    const batch = new RecordedBatch();
-    for (const [key, value] of rows) {
-      if (value === undefined) batch.del(key);
-      else batch.put(key, value);
-    }
-    await this.#keep(batch, sync);
   }
 
   async #keep({ operations }: RecordedBatch, isDurable: boolean): Promise<void> {

@@ -1,7 +1,8 @@
 // A log in memory that loses unsynced records in a crash. It runs synchronously with its test: `sync` makes queued
 // batches durable, or, if automatic, a microtask after each append does so, like a very fast disk.
-import { assert, type GroupId, toLogIndex, toRevision, toTerm, unreachable } from '#base';
+import { assert, type GroupId, toTerm, unreachable } from '#base';
 import type { BatchId, EncodedRecords, LogWriter, PersistedFacts, RecoveredGroup, RecoveredLog } from '#storage';
+import { NO_CHECKPOINT } from '#storage';
 import { GroupLedger } from '../../../src/storage/group-ledger.ts';
 import { decodeRecord, type LogRecord } from '../../../src/storage/log-records.ts';
 
@@ -9,7 +10,7 @@ type Listener = (through: BatchId, facts: PersistedFacts) => void;
 
 const EMPTY = {
   hardState: { term: toTerm(0), vote: 0 },
-  checkpoint: { index: toLogIndex(0), term: toTerm(0), revision: toRevision(0) },
+  checkpoint: NO_CHECKPOINT,
   entries: [],
 };
 

@@ -52,7 +52,7 @@ function laterMachine(inner: Machine): Machine {
 function laterMachines(machines: Release['machines']): Release['machines'] {
   return {
     ...machines,
-    createDatabase: (kv, binding, founders) => laterMachine(machines.createDatabase(kv, binding, founders)),
+    createDatabase: (kv, binding) => laterMachine(machines.createDatabase(kv, binding)),
     openDatabase: (kv, group) => {
       const machine = machines.openDatabase(kv, group);
       return machine && laterMachine(machine);

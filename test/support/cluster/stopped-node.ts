@@ -11,13 +11,12 @@ import {
   toGroupId,
   toLogIndex,
   toNodeId,
-  toRevision,
   toTerm,
 } from '#base';
 import type { Machine, NodeIdentity } from '#cluster';
 import { type Binding, encodeCatalogEntry } from '#database';
 import { type Membership, membershipOf } from '#raft';
-import { type LevelStore, openLevelStore, RecordWriter, Wal } from '#storage';
+import { type Checkpoint, type LevelStore, openLevelStore, RecordWriter, Wal } from '#storage';
 import { databaseMachines } from '../../../src/cluster/database-machines.ts';
 import {
   IDENTITY_KEY,
@@ -90,7 +89,7 @@ export class StoppedDirectory implements AsyncDisposable {
     const { group, name, replicas = ALL, texts, applied = texts.length, checkpoint = applied } = written;
     const founded = { replicas, leaving: [], founders: replicas, placement: 0, isSettled: true };
     const binding = { name, group, databaseId: idOf(group), createdAtMs: CREATED_MS, ...founded };
-    const machine = databaseMachines.createDatabase(this.store, binding, membershipOf(replicas));
+    const machine = databaseMachines.createDatabase(this.store, binding);
     const payloads = texts.map((text, at) => {
       const payload = databaseKit.payload(text);
       databaseMachines.stamp(payload, CREATED_MS + (at + 1) * PAUSE_MS);
@@ -105,7 +104,7 @@ export class StoppedDirectory implements AsyncDisposable {
     if (binding?.recovery === undefined) throw new Error(`${name} is not recovered`);
     await databaseMachines.copyOrigin(this.store, binding, () => true);
     const batch = this.store.batch();
-    databaseMachines.recoverInto(batch, this.store, binding, membershipOf(binding.founders));
+    databaseMachines.recoverInto(batch, this.store, binding);
     batch.put(trashKey(binding.recovery.group), writeTrash());
     await this.store.write(batch, { sync: true });
   }
@@ -126,19 +125,20 @@ export class StoppedDirectory implements AsyncDisposable {
     const entries = all.map((payload, at) => ({ index: toLogIndex(at + 1), term, payload }));
     const written =
       payloads.length === 0 ? [[]] : [entries.slice(0, checkpoint + 1), entries.slice(checkpoint + 1, applied + 1)];
+    const marks: Checkpoint[] = [];
     for (const some of written) {
       for (const entry of some) machine.apply({ ...entry, answers: [] });
       const batch = this.store.batch();
       machine.flushInto(batch);
       await this.store.write(batch, { sync: true });
       machine.flushed();
+      marks.push({ ...machine.applied, history: this.store.historyEnd(group) });
     }
     if (payloads.length === 0) return;
     this.#writer.hardState(group, { term, vote: replicaOf(toNodeId(1)) });
     for (const entry of entries) this.#writer.entry(group, entry);
-    if (checkpoint > 0) {
-      this.#writer.checkpoint(group, { index: toLogIndex(checkpoint + 1), term, revision: toRevision(checkpoint) });
-    }
+    const [mark] = marks;
+    if (checkpoint > 0 && mark !== undefined) this.#writer.checkpoint(group, mark);
     this.wal.append([this.#writer.take()]);
   }
 }

@@ -5,6 +5,7 @@ import { CATALOG_GROUP, type GroupId, LEVELS, toHex } from '#base';
 import { RowKeys } from '#database';
 import { TABLE, tableOfKey } from '../../../src/database/keys.ts';
 import type { LogRecord } from '../../../src/storage/log-records.ts';
+import { BLOCK_BYTES } from '../../../src/storage/segments/segment-format.ts';
 import { CoreWorld, settle } from '../../support/cluster/core-world.ts';
 import { LossyKv } from '../../support/cluster/lossy-kv.ts';
 import { MemoryLog } from '../../support/cluster/memory-log.ts';
@@ -165,10 +166,51 @@ describe('a start after damage was found (D26)', () => {
     expect([world.rebuilt, await dump(world.kv, group)]).toEqual([[], rows]);
   });
 
-  it('is refused when the applied row is damaged', async () => {
+  it('is refused when a history is damaged, and leaves its rows', async () => {
     const { world, group } = await settled();
-    await damage(world, new RowKeys(group).applied().slice(), (value) => value.with(1, (value[1] ?? 0) ^ 16));
-    await expect(world.crash({ isSuspect: true })).rejects.toMatchObject({ details: { reason: 'CorruptRecord' } });
+    const keys = await keysOf(world, group);
+    await damage(world, new RowKeys(group).position(2).slice(), () => undefined);
+    world.log = world.log.crash(0);
+    world.kv = await world.kv.crash(() => true);
+    const [path = ''] = world.kv.disk.files;
+    const bytes = world.kv.disk.file(path);
+    bytes[BLOCK_BYTES + 20] = (bytes[BLOCK_BYTES + 20] ?? 0) ^ 1;
+    await expect(world.start(true)).rejects.toThrow(`of the history of group ${group} cannot be read`);
+    expect(await keysOf(world, group)).toHaveLength(keys.length - 1);
+  });
+
+  it.each<[string, Damage]>([
+    ['is missing', () => undefined],
+    ['has a wrong byte', (value) => value.with(1, (value[1] ?? 0) ^ 16)],
+  ])('rebuilds at any start a database whose applied row %s', async (_what, change) => {
+    const { world, group, rows } = await settled();
+    await damage(world, new RowKeys(group).applied().slice(), change);
+    await world.crash();
+    await settle();
+    expect([world.rebuilt.splice(0), await dump(world.kv, group)]).toEqual([[group], rows]);
+    await world.crash();
+    expect(world.rebuilt).toEqual([]);
+  });
+
+  it('rebuilds at any start databases without any row, with what the log has after their checkpoints', async () => {
+    const { world, group, rows } = await settled();
+    const unused = await world.create('unused');
+    await world.transact(group, 'four');
+    await settle();
+    const unusedRows = await dump(world.kv, unused);
+    for (const each of [group, unused]) {
+      const { gte, lt } = new RowKeys(each).all();
+      await world.kv.clear(gte, lt);
+    }
+    await world.kv.checkpointFiles();
+    await world.crash();
+    await settle();
+    expect(world.rebuilt).toEqual([group, unused]);
+    expect(await dump(world.kv, unused)).toEqual(unusedRows);
+    expect((await dump(world.kv, group)).length).toBeGreaterThan(rows.length);
+    expect(await world.history(group)).toEqual(['one', 'two', 'three', 'four']);
+    await world.transact(unused, 'one');
+    expect(await world.history(unused)).toEqual(['one']);
   });
 });
 

@@ -1,7 +1,6 @@
 // Goal: a part of a history does not take the log back behind its own records. Method: one part, with each end.
 import { expect, it } from 'vitest';
 import { toLogIndex, toReplicaId } from '#base';
-import { membershipOf } from '#raft';
 import { databaseMachines } from '../../../src/cluster/database-machines.ts';
 import { CREATED_AT_MS, DATABASE_ID, DatabaseHost, historyFor } from '../../support/database-host.ts';
 import { transactionOf } from '../../support/database-requests.ts';
@@ -26,7 +25,7 @@ it('a part of a history that ends in the log before its last record is refused',
     placement: 0,
     isSettled: true,
   };
-  const machine = databaseMachines.createDatabase(kv, binding, membershipOf([replica]));
+  const machine = databaseMachines.createDatabase(kv, binding);
   const taken = (index: number): unknown =>
     databaseMachines.importState(kv, source.group, machine).take({
       ...part,

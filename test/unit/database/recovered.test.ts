@@ -2,7 +2,7 @@
 // through restarts; copied rows compared with those of the origin.
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { type NodeId, replicaOf, toDatabaseId, toGroupId, toLogIndex, toNodeId, toRevision, toTerm } from '#base';
+import { type NodeId, replicaOf, toDatabaseId, toGroupId, toNodeId, toRevision } from '#base';
 import {
   type CatalogEntry,
   type CatalogOutcome,
@@ -14,6 +14,7 @@ import {
   verifyHistory,
 } from '#database';
 import { type KvStore } from '#kv';
+import { NO_CHECKPOINT } from '#storage';
 import { CatalogHost, idOf } from '../../support/catalog-host.ts';
 import { DATABASE_ID, DatabaseHost, sha256, sourceOf } from '../../support/database-host.ts';
 import type { OracleRequest } from '../../support/database-oracle.ts';
@@ -96,8 +97,7 @@ it('the rows of a recovered database (D19) are those of its origin, and its log 
   expect(applied).toEqual({ ...before, databaseId: NEW_ID, group, logStart: before.index });
   expect(before.revision).toBeGreaterThan(5);
   expect(await contentOf(host.kv, TARGET)).toEqual(await contentOf(host.kv, host.source.group));
-  const nothing = { index: toLogIndex(0), term: toTerm(0), revision: toRevision(0) };
-  expect(await verifyHistory(target(host.kv), nothing)).toBeUndefined();
+  expect(await verifyHistory(target(host.kv), NO_CHECKPOINT)).toBeUndefined();
   const { chainHash } = await databaseAt(new DatabaseReader(target(host.kv)), before, 0);
   expect(chainHash).toEqual(genesisHash(sha256, DATABASE_ID));
 });

@@ -1,26 +1,25 @@
-// Goal: a gap or fault in a history above the durable point is found, and an interrupted rebuild is finished (D11).
-// Method: each fault in turn; a store that fails at each write.
+// Goal: a gap or fault in a history above the durable point is found; rows are made again without any row, and an
+// interrupted rebuild is finished (D11). Method: each fault in turn; a store that fails at each write.
 import { describe, expect, it } from 'vitest';
-import { ByteWriter, DatabaseError, toLogIndex } from '#base';
-import { type Applied, rebuildDerived, verifyHistory } from '#database';
+import { DatabaseError, toLogIndex } from '#base';
+import { verifyHistory } from '#database';
 import type { KvStore } from '#kv';
-import { writeApplied } from '../../../src/database/applied.ts';
-import { DatabaseHost, synced } from '../../support/database-host.ts';
+import { DatabaseHost, type DurableState, durableAt, rebuild } from '../../support/database-host.ts';
 import { transactionOf } from '../../support/database-requests.ts';
 import { dump } from '../../support/database-rows.ts';
 import { withMethods } from '../../support/with-methods.ts';
 
 const DURABLE = 12;
 
-async function fullHost(): Promise<{ host: DatabaseHost; durable: Applied; durableRows: readonly string[] }> {
+async function fullHost(): Promise<{ host: DatabaseHost; durable: DurableState; durableRows: readonly string[] }> {
   const host = new DatabaseHost();
-  let durable: Applied = host.machine.applied;
+  let durable = durableAt(host.machine.applied);
   let durableRows: readonly string[] = [];
   for (let n = 1; n <= 30; n++) {
     await host.apply(transaction(n, 'e', 2));
     if (n % 3 === 0) await host.flush();
     if (n === DURABLE) {
-      durable = host.machine.applied;
+      durable = durableAt(host.machine.applied);
       durableRows = await dump(host.kv);
     }
   }
@@ -95,42 +94,40 @@ describe('rebuildDerived (D11)', () => {
   }
 
   it.each([2, 3, 4])(
-    'leaves a history that is reported as broken when it is interrupted at write %i, and is finished later',
+    'is noticed by the applied row or the end when it is interrupted at write %i, and is finished later',
     async (fatal) => {
       const { host, durable, durableRows } = await fullHost();
       const failing = failingAt(host.kv, fatal);
-      await expect(rebuildDerived(failing, { ...host.source, kv: failing }, synced(durable))).rejects.toThrow(
-        'has ended',
-      );
-      expect(await verifyHistory(host.source, durable)).toBeTypeOf('string');
-      const { end } = host.machine.applied;
-      expect(await host.kv.cutHistory(host.source.group, end)).toBeLessThan(end);
-      await rebuildDerived(host.kv, host.source, synced(durable));
+      const interrupted = rebuild({ kv: failing, source: { ...host.source, kv: failing } }, durable);
+      await expect(interrupted).rejects.toThrow('has ended');
+      const { end = 0 } = host.reader().applied() ?? {};
+      expect(end === 0 || (await host.kv.cutHistory(host.source.group, end)) < end).toBe(true);
+      expect(end === 0).toBe(fatal > 2);
+      await rebuild(host, durable);
       expect(await dump(host.kv)).toEqual(durableRows);
       expect(await verifyHistory(host.source, durable)).toBeUndefined();
     },
   );
 
-  it.each([
-    ['by the log, with the index of its entry', 0, 29],
-    ['by a snapshot that the log covers, with the index of its entry', DURABLE, 29],
-    ['by a snapshot that the log does not cover, at the durable point', 29, DURABLE],
-  ])('keeps the members of the group of a state that arrived %s (C9)', async (_how, logStart, expected) => {
-    const { host, durable } = await fullHost();
-    const row = host.reader().applied();
-    if (row === undefined) throw new Error('It has applied something');
-    const group = { index: toLogIndex(29), membership: Uint8Array.of(5) };
-    await change(host.kv, host.reader().keys.applied().slice(), () => {
-      const writer = new ByteWriter();
-      writeApplied(writer, { ...row, logStart: toLogIndex(logStart), group });
-      return writer.take();
-    });
-    await rebuildDerived(host.kv, host.source, synced(durable));
-    expect(host.reader().applied()).toMatchObject({
-      index: durable.index,
-      logStart: 0,
-      group: { ...group, index: expected },
-    });
+  it('needs no row: the catalog and the log have all that the history has not (C9)', async () => {
+    const { host, durable, durableRows } = await fullHost();
+    const { gte, lt } = host.reader().keys.all();
+    await host.kv.clear(gte, lt);
+    await rebuild(host, durable);
+    expect(await dump(host.kv)).toEqual(durableRows);
+    const logStart = toLogIndex(DURABLE - 1);
+    const group = { index: toLogIndex(DURABLE), membership: Uint8Array.of(5) };
+    await host.kv.clear(gte, lt);
+    await rebuild(host, { ...durable, logStart, group });
+    expect(host.reader().applied()).toEqual({ ...host.reader().applied(), index: durable.index, logStart, group });
+  });
+
+  it('begins a database of which nothing is durable with what the catalog says', async () => {
+    const { host } = await fullHost();
+    const empty = durableAt(new DatabaseHost().machine.applied);
+    await rebuild(host, empty);
+    expect(durableAt(host.reader().applied() ?? empty)).toEqual(empty);
+    expect(host.kv.historyEnd(host.source.group).end).toBe(0);
   });
 
   it('fails at a durable record that is broken or missing', async () => {
@@ -139,10 +136,8 @@ describe('rebuildDerived (D11)', () => {
     const record = host.kv.history.read(host.source.group, { from: position, to: end });
     const at = end - position - 1;
     record[at] = (record[at] ?? 0) ^ 1;
-    await expect(rebuildDerived(host.kv, host.source, synced(durable))).rejects.toThrow(
-      'does not follow from its body',
-    );
+    await expect(rebuild(host, durable)).rejects.toThrow('does not follow from its body');
     await host.kv.cutHistory(host.source.group, position);
-    await expect(rebuildDerived(host.kv, host.source, synced(durable))).rejects.toThrow('cannot be read');
+    await expect(rebuild(host, durable)).rejects.toThrow('cannot be read');
   });
 });

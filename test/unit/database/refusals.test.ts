@@ -2,11 +2,11 @@
 // 0142). Method: few ids that are refused again and again; rows compared and removed.
 import { describe, expect, it } from 'vitest';
 import { NO_BYTES, toHex, toLogIndex, toRevision, toTerm } from '#base';
-import { compareHistory, encodePoint, HistoryExport, rebuildDerived, refusalOf, verifyHistory } from '#database';
+import { compareHistory, encodePoint, HistoryExport, refusalOf, verifyHistory } from '#database';
 import { RECORD } from '#kv';
 import { ALL, type Constraint, encodeTransactPayload, NO_OPTIONS, ORIGIN, stampPayload } from '#model';
 import { encodeRefusal, readRefusal } from '../../../src/database/refusal-record.ts';
-import { CREATED_AT_MS, DatabaseHost, historyFor, synced, takeOver } from '../../support/database-host.ts';
+import { CREATED_AT_MS, DatabaseHost, durableAt, historyFor, rebuild, takeOver } from '../../support/database-host.ts';
 import { dump, sharedContent } from '../../support/database-rows.ts';
 import { eventBytes } from '../../support/events.ts';
 
@@ -157,10 +157,10 @@ describe('the kept refusals (D25)', () => {
   it('are found missing after a durable entry, and are restored from the log (D11)', async () => {
     const host = new DatabaseHost();
     const entries = [payload(1, []), payload(2, [NEVER]), payload(3, [NEVER]), payload(2, [NEVER]), payload(4, [])];
-    const durable = [host.machine.applied];
+    const durable = [durableAt(host.machine.applied)];
     for (const entry of entries) {
       await host.apply(entry);
-      durable.push(host.machine.applied);
+      durable.push(durableAt(host.machine.applied));
     }
     await host.flush();
     const whole = await dump(host.kv);
@@ -173,7 +173,7 @@ describe('the kept refusals (D25)', () => {
     expect(faults).toEqual([missing, missing, missing, undefined, undefined, undefined]);
     const [, , second] = durable;
     if (second === undefined) throw new Error('it has five entries');
-    await rebuildDerived(host.kv, host.source, synced(second));
+    await rebuild(host, second);
     expect(await kept(host)).toEqual([2]);
     expect(await refusalOf(host.reader(), idOf(2))).toMatchObject({ place: { index: 2 } });
     expect(await host.reopen(false)).toEqual([]);

@@ -2,12 +2,13 @@
 // Method: two components, each fault in turn.
 import { describe, expect, it } from 'vitest';
 import { NO_BYTES, toLogIndex, toRevision, toTerm } from '#base';
-import { componentBytes, ReadDefinitions, rebuildDerived, verifyHistory } from '#database';
+import { componentBytes, type DurablePoint, ReadDefinitions, verifyHistory } from '#database';
 import type { KvStore } from '#kv';
 import { BLOB_PART_BYTES, type DefinitionEntry } from '#model';
 import { pulled, scanLogBatches } from '#query';
+import { NO_CHECKPOINT } from '#storage';
 import { CountingReader } from '../../support/counting-reader.ts';
-import { DatabaseHost, synced } from '../../support/database-host.ts';
+import { DatabaseHost, durableAt, rebuild } from '../../support/database-host.ts';
 import { transactionOf } from '../../support/database-requests.ts';
 import { dump } from '../../support/database-rows.ts';
 import { blobOf, DEFINITIONS, partOf, stamped } from '../../support/definition-entries.ts';
@@ -30,8 +31,6 @@ const ENTRIES: readonly DefinitionEntry[] = [
   partOf(LARGE, 0),
 ];
 const LARGE_BYTES = new Uint8Array(LARGE.size).fill(0x63, 0, BLOB_PART_BYTES).fill(0x64, BLOB_PART_BYTES);
-/** Before the first definition. */
-const DURABLE = { index: toLogIndex(2), term: toTerm(1), revision: toRevision(2) };
 
 async function transact(host: DatabaseHost, n: number): Promise<void> {
   const events = [{ id: `e-${n}`, type: 't', source: 'orders', stream: 'orders' }];
@@ -48,6 +47,13 @@ async function fullHost(): Promise<DatabaseHost> {
   return host;
 }
 
+/** Before the first definition. */
+function durableIn(host: DatabaseHost): DurablePoint {
+  const { end } = host.reader().transactionHead(2);
+  const place = { index: toLogIndex(2), term: toTerm(1), revision: toRevision(2) };
+  return { ...NO_CHECKPOINT, ...place, history: { end, crc: 0 } };
+}
+
 async function put(kv: KvStore, key: Uint8Array, value: Uint8Array | undefined): Promise<void> {
   const batch = kv.batch();
   if (value === undefined) batch.del(key);
@@ -62,10 +68,10 @@ it.each([1, 3, 5])('verifyHistory (D11) reports the missing row of definition %i
   const whole = host.kv.get(key)?.slice();
   for (const value of [undefined, host.kv.get(keys.definition(number === 1 ? 2 : number - 1).slice())]) {
     await put(host.kv, key, value);
-    expect(await verifyHistory(host.source, DURABLE)).toContain('the row of a definition is missing');
+    expect(await verifyHistory(host.source, durableIn(host))).toContain('the row of a definition is missing');
   }
   await put(host.kv, key, whole);
-  expect(await verifyHistory(host.source, DURABLE)).toBeUndefined();
+  expect(await verifyHistory(host.source, durableIn(host))).toBeUndefined();
 });
 
 it('verifyHistory (D11) reports another byte of a part, a hash, a revision or an entry', async () => {
@@ -79,17 +85,17 @@ it('verifyHistory (D11) reports another byte of a part, a hash, a revision or an
     for (const at of [5, 6, 8, 20, end - position - 1]) {
       const right = record[at] ?? 0;
       record[at] = right ^ 1;
-      expect(await verifyHistory(host.source, DURABLE), `byte ${at}`).toBeTypeOf('string');
+      expect(await verifyHistory(host.source, durableIn(host)), `byte ${at}`).toBeTypeOf('string');
       record[at] = right;
     }
   }
   expect(control?.position).toBeLessThan(last);
-  expect(await verifyHistory(host.source, DURABLE)).toBeUndefined();
+  expect(await verifyHistory(host.source, durableIn(host))).toBeUndefined();
 });
 
 it('rebuildDerived (D11) reads no record behind the synced end, and fails at a broken one before it', async () => {
   const host = await fullHost();
-  const durable = synced(host.machine.applied);
+  const durable = durableAt(host.machine.applied);
   const rows = await dump(host.kv);
   const [before, behind] = [durable.control?.position ?? 0, durable.end];
   host.define(stamped(DELETE_LARGE, 3000));
@@ -97,11 +103,11 @@ it('rebuildDerived (D11) reads no record behind the synced end, and fails at a b
   const { end } = host.machine.applied;
   const bytes = host.kv.history.read(host.source.group, { from: 0, to: end });
   bytes[behind] = 77;
-  await rebuildDerived(host.kv, host.source, durable);
+  await rebuild(host, durable);
   expect(await dump(host.kv)).toEqual(rows);
   const again = host.kv.history.read(host.source.group, { from: 0, to: durable.end });
   again[before] = 77;
-  await expect(rebuildDerived(host.kv, host.source, durable)).rejects.toThrow('kind 77 is unknown here');
+  await expect(rebuild(host, durable)).rejects.toThrow('kind 77 is unknown here');
 });
 
 it.each([1, 4])(

@@ -10,7 +10,14 @@ import { encode } from '../../support/log-model.ts';
 
 const group = toGroupId(7);
 const hardState = { term: toTerm(3), vote: 9 };
-const checkpoint = { index: toLogIndex(41), term: toTerm(2), revision: toRevision(40) };
+const checkpoint = {
+  index: toLogIndex(41),
+  term: toTerm(2),
+  revision: toRevision(40),
+  logStart: toLogIndex(30),
+  group: { index: toLogIndex(2 ** 50), membership: Uint8Array.of(1, 2, 3, 0, 0, 0) },
+  history: { end: 2 ** 50 + 7, crc: 0xfedcba98 },
+};
 const payload = Uint8Array.of(1, 2, 3);
 
 const entry = { kind: 'entry', group, level: 1 } as const;
@@ -66,9 +73,10 @@ it.each<[string, number, readonly [offset: number, byte: number], RegExp]>([
   ['a term beyond 2^53', 0, [RECORD_OFFSET.term + 7, 1], /term \d+/],
   ['an index beyond 2^53', 0, [RECORD_OFFSET.index + 7, 1], /index \d+/],
   ['a vote beyond 2^53', 3, [RECORD_HEADER_BYTES + 7, 1], /number \d+/],
-  ['a revision beyond 2^53', 5, [RECORD_HEADER_BYTES + 7, 1], /number \d+/],
-  ['a revision of a start beyond 2^53', 6, [RECORD_HEADER_BYTES + 7, 1], /number \d+/],
-  ['a number of a summary beyond 2^53', 8, [RECORD_HEADER_BYTES + 31, 1], /number \d+/],
+  ['an end of a history beyond 2^53', 5, [RECORD_HEADER_BYTES + 9, 0x7f], /a checkpoint that is none/],
+  ['an end of a history beyond 2^53 in a start', 6, [RECORD_HEADER_BYTES + 9, 0x7f], /a checkpoint that is none/],
+  ['a number of a summary beyond 2^53', 8, [RECORD_HEADER_BYTES + 23, 1], /number \d+/],
+  ['a checkpoint of a summary beyond 2^53', 8, [RECORD_HEADER_BYTES + 33, 0x7f], /a checkpoint that is none/],
 ])('a log record is rejected with %s (W1)', (_name, example, [offset, byte], message) => {
   const bytes = encode(EXAMPLES.slice(example, example + 1));
   bytes[offset] = byte;

@@ -42,7 +42,7 @@ it('the header of a segment decodes to what was encoded', () => {
   const header = fc.record({ clusterId: id, storeId: id, number: u64, segmentBytes: u64, previous });
   fc.assert(
     fc.property(header, (expected) => {
-      expect(decodeSegmentHeader(encodeSegmentHeader(expected))).toEqual({ ...expected, version: 2 });
+      expect(decodeSegmentHeader(encodeSegmentHeader(expected))).toEqual({ ...expected, version: 3 });
     }),
   );
 });

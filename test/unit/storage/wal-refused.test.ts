@@ -1,8 +1,8 @@
 // Goal: a log with unexplained content is rejected when it is opened, with the file and the remedy. Method: small logs
 // on a disk in memory, damaged or forged.
 import { expect, it } from 'vitest';
-import { toLogIndex, toRevision, toTerm } from '#base';
-import { type EncodedRecords, RecordWriter, type StorageFailure, Wal } from '#storage';
+import { toLogIndex } from '#base';
+import { type EncodedRecords, NO_CHECKPOINT, RecordWriter, type StorageFailure, Wal } from '#storage';
 import { BatchSlab } from '../../../src/storage/batch-slab.ts';
 import { SECTOR_BYTES } from '../../../src/storage/wal-format.ts';
 import { encode } from '../../support/log-model.ts';
@@ -99,9 +99,8 @@ function forgeBatch(disk: MemoryDisk, records: EncodedRecords): void {
 
 function summaryRecord(): EncodedRecords {
   const writer = new RecordWriter();
-  const zero = { index: toLogIndex(0), term: toTerm(0), revision: toRevision(0) };
   writer.groupSummary(
-    { group: GROUP, hardState: { term: TERM, vote: 1 }, checkpoint: zero, lastIndex: toLogIndex(0) },
+    { group: GROUP, hardState: { term: TERM, vote: 1 }, checkpoint: NO_CHECKPOINT, lastIndex: toLogIndex(0) },
     0,
   );
   return writer.take();

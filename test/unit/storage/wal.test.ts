@@ -2,7 +2,7 @@
 // disk in memory whose calls are all watched or made to fail.
 import { describe, expect, it } from 'vitest';
 import { toGroupId, toLogIndex, toRevision, toTerm } from '#base';
-import { type EncodedRecords, RecordWriter, Wal } from '#storage';
+import { type EncodedRecords, NO_CHECKPOINT, RecordWriter, Wal } from '#storage';
 import { SECTOR_BYTES } from '../../../src/storage/wal-format.ts';
 import { fileError } from '../../support/file-names.ts';
 import { encode, stateOf } from '../../support/log-model.ts';
@@ -217,12 +217,12 @@ it('a log that is opened overwrites a torn batch with zeros, and then with recor
 });
 
 function checkpoint(index: number): EncodedRecords {
-  const at = { index: toLogIndex(index), term: TERM, revision: toRevision(index) };
+  const at = { ...NO_CHECKPOINT, index: toLogIndex(index), term: TERM, revision: toRevision(index) };
   return encode([{ kind: 'checkpoint', group: GROUP, checkpoint: at }]);
 }
 
 function logStart(index: number, term: number = TERM): EncodedRecords {
-  const at = { index: toLogIndex(index), term: toTerm(term), revision: toRevision(index) };
+  const at = { ...NO_CHECKPOINT, index: toLogIndex(index), term: toTerm(term), revision: toRevision(index) };
   return encode([{ kind: 'log-start', group: GROUP, checkpoint: at }]);
 }
 

@@ -1,14 +1,15 @@
 // Goal: a start makes a history whole before it cuts the next one. Method: a store that cuts less than it should.
 import { expect, it } from 'vitest';
 import { type GroupId, toGroupId, toLogIndex, toRevision, toTerm } from '#base';
-import type { RecoveredGroup } from '#storage';
+import { NO_CHECKPOINT, type RecoveredGroup } from '#storage';
 import { recoverDatabases } from '../../../../src/cluster/core/crash-recovery.ts';
 import { databaseMachines } from '../../../../src/cluster/database-machines.ts';
 import type { Machines } from '../../../../src/cluster/machine.ts';
+import { bindingOn } from '../../../support/cluster/layouts.ts';
 import { memoryKv } from '../../../support/memory-kv.ts';
 import { withMethods } from '../../../support/with-methods.ts';
 
-const MARK = { index: toLogIndex(3), term: toTerm(1), revision: toRevision(2), logStart: toLogIndex(0), end: 100 };
+const MARK = { ...NO_CHECKPOINT, index: toLogIndex(3), term: toTerm(1), revision: toRevision(2), end: 100 };
 
 function recovered(group: GroupId): RecoveredGroup {
   return { group, hardState: { term: toTerm(1), vote: 0 }, checkpoint: MARK, entries: [] };
@@ -23,14 +24,15 @@ it('rebuilds a history that is not whole before the next one is cut: a rebuild s
       return group === groups[1] ? position : 40;
     },
   });
-  const rebuild: Machines['rebuild'] = async (_, group) => void steps.push(`${group} is rebuilt`);
+  const rebuild: Machines['rebuild'] = async (_, { group }) => void steps.push(`${group} is rebuilt`);
   const machines = withMethods(databaseMachines, { markOf: () => MARK, rebuild });
   const log = {
     groups: new Map([...groups, toGroupId(9)].map((group) => [group, recovered(group)])),
     tombstones: new Set<GroupId>(),
   };
   const syncStore = async (): Promise<void> => undefined;
-  const plan = await recoverDatabases({ kv, machines, syncStore }, log, (group) => group !== 9);
+  const held = groups.map((group) => bindingOn(group, [1]));
+  const plan = await recoverDatabases({ kv, machines, syncStore }, log, held);
   expect(plan).toEqual({ behind: [], orphans: [9], ahead: [], restarts: [] });
   const due = ['100 is cut at 100', '100 is rebuilt', '101 is cut at 100', '102 is cut at 100', '102 is rebuilt'];
   expect(steps).toEqual(due);

@@ -2,10 +2,10 @@
 // Method: appends that the test completes one by one.
 import { expect, it } from 'vitest';
 import { toGroupId, toLogIndex, toRevision, toTerm } from '#base';
-import type { BatchId, LogWriter } from '#storage';
+import { type BatchId, type LogWriter, NO_CHECKPOINT } from '#storage';
 import { LogFeed } from '../../../../src/cluster/core/log-feed.ts';
 
-const MARK = { index: toLogIndex(7), term: toTerm(2), revision: toRevision(6) };
+const MARK = { ...NO_CHECKPOINT, index: toLogIndex(7), term: toTerm(2), revision: toRevision(6) };
 
 class Stage {
   readonly told: string[] = [];

@@ -187,7 +187,7 @@ it.each([
       {
         name: 'shop',
         group: 3,
-        recovery: { databaseId: idOf(9), rootId: idOf(SHOP), group: isMade ? 2 : SHOP, revision: 5 },
+        recovery: { databaseId: idOf(9), rootId: idOf(SHOP), group: SHOP, revision: 5 },
       },
     ]);
     const node = await started(directory);

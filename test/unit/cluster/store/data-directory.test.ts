@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { CATALOG_GROUP, crc32, replicaOf, toGroupId, toNodeId } from '#base';
+import { CATALOG_GROUP, crc32, replicaOf, toNodeId } from '#base';
 import type { Joined } from '#cluster';
 import { RowKeys } from '#database';
 import { membershipOf } from '#raft';
@@ -14,7 +14,6 @@ import { nativeRandom } from '../../../../src/cluster/native.ts';
 import { type DataDirectory, openDataDirectory } from '../../../../src/cluster/store/data-directory.ts';
 import { IDENTITY_KEY, JOINING_KEY, readIdentity, writeIdentity } from '../../../../src/cluster/store/node-rows.ts';
 import { noteRemoved } from '../../../../src/cluster/store/own-identity.ts';
-import { recordsAt } from '../../../support/history-records.ts';
 import { testDir } from '../../../support/test-scope.ts';
 
 const OPTIONS = {
@@ -115,34 +114,6 @@ describe('the alarm', () => {
     await expect(openDataDirectory(directory, options)).rejects.toThrow(`${name} is damaged at offset`);
     expect(seen).toEqual([true]);
     expect(existsSync(join(directory, 'damage'))).toBe(true);
-  });
-
-  it('stays when a history is damaged, and goes when it is whole', async () => {
-    const { store, storeDirectory } = await openDataDirectory(directory, options);
-    const batch = store.batch();
-    batch.append(toGroupId(77), recordsAt({ position: 0, lengths: [5_000] }));
-    await store.write(batch);
-    await store.checkpointFiles();
-    await store.close();
-    seen.splice(0);
-
-    const segment = join(storeDirectory, 'histories/0000004d/0000000000000000.segment');
-    const bytes = readFileSync(segment);
-    for (const at of [4_200, 8_200]) {
-      bytes.writeUInt8(bytes.readUInt8(at) ^ 1, at);
-      writeFileSync(segment, bytes);
-      writeFileSync(join(directory, 'damage'), 'a segment\n');
-      await expect(openDataDirectory(directory, options)).rejects.toMatchObject({
-        message: expect.stringMatching(/history of group 77 .*start the node with --join/),
-        details: { reason: 'CorruptRecord' },
-      });
-      bytes.writeUInt8(bytes.readUInt8(at) ^ 1, at);
-    }
-    writeFileSync(segment, bytes);
-    const whole = await openDataDirectory(directory, options);
-    await whole.store.close();
-    whole.clearSuspicion();
-    expect([seen, existsSync(join(directory, 'damage'))]).toEqual([[true, true, true, false], false]);
   });
 
   it('stays when a row of the catalog is damaged whose block has a valid checksum, and the error has advice', async () => {

@@ -1,7 +1,7 @@
 // Goal: blocks and headers of segments are what was sealed, or are refused. Method: every bit of both; the example of
 // docs/formats/segments.md.
 import { describe, expect, it } from 'vitest';
-import { crc32, toGroupId } from '#base';
+import { toGroupId } from '#base';
 import {
   BLOCK_BYTES,
   BLOCK_DATA_BYTES,
@@ -15,7 +15,6 @@ import {
   usedInBlock,
   writeHeader,
 } from '../../../../src/storage/segments/segment-format.ts';
-import { decodeTail, encodeTail, tailKey } from '../../../../src/storage/segments/synced-tail.ts';
 import { examplesOf } from '../../../support/format-pages.ts';
 import { bytesAt } from '../../../support/history-records.ts';
 import { SegmentHistories } from '../../../support/segment-histories.ts';
@@ -112,7 +111,7 @@ describe('a header', () => {
 });
 
 describe('the format page', () => {
-  it('shows the bytes of a sealed segment and of a tail row', async () => {
+  it('shows the bytes of a sealed segment', async () => {
     const { disk, histories } = new SegmentHistories();
     const first = { position: 0, revision: 1, chainHash: new Uint8Array(32).fill(0x11) };
     const segments = [{ ...first, totalEvents: 0, recordedTimeMs: 0 }, NEXT];
@@ -131,19 +130,7 @@ describe('the format page', () => {
     for (const [index, [, from]] of places.entries()) {
       expect(bytes.subarray(from, places[index + 1]?.[0]).every((byte) => byte === 0)).toBe(true);
     }
-    const tail = encodeTail({ end: 7, crc: crc32(bytes, BLOCK_BYTES, BLOCK_BYTES + 7) });
-    const row = Buffer.concat([tailKey(toGroupId(77)), tail]);
-    expect([Buffer.concat(shown), row].map((each) => each.toString('hex'))).toEqual(examplesOf('segments.md'));
-  });
-});
-
-describe('a tail row', () => {
-  it('is read back, or refused with any bit flipped', () => {
-    const tail = { end: 2 ** 50 + 7, crc: 0xfedcba98 };
-    const bytes = encodeTail(tail);
-    expect(decodeTail(toGroupId(1), bytes)).toEqual(tail);
-    expect(decodeTail(toGroupId(1), undefined)).toEqual({ end: 0, crc: 0 });
-    for (const bit of flips(bytes)) expect(() => decodeTail(toGroupId(1), bytes), `bit ${bit}`).toThrow('0200000001');
+    expect([Buffer.concat(shown).toString('hex')]).toEqual(examplesOf('segments.md'));
   });
 });
 

@@ -23,8 +23,8 @@ async function sealed(lengths: readonly number[]): Promise<SegmentHistories> {
   return kept;
 }
 
-function append({ histories }: SegmentHistories, records: HistoryAppend, group: GroupId = GROUP): Promise<void> {
-  return histories.append(new Map([[group, records]]));
+function append(kept: SegmentHistories, records: HistoryAppend, group: GroupId = GROUP): Promise<void> {
+  return kept.append(new Map([[group, records]]));
 }
 
 function verifiedFile(disk: MemorySegmentDisk): ReturnType<typeof verified> {
@@ -84,12 +84,12 @@ describe('the footer of a segment', () => {
     await kept.sync();
     expect([...kept.disk.file(FILE)]).toEqual(expected);
     // It is continued after a cut, which removes the footer.
-    await kept.cut(GROUP, 6_000);
+    await kept.histories.cut(GROUP, 6_000);
     expect(verifiedFile(kept.disk)).toMatch(/not that of a footer/);
     await append(kept, records(2, 5));
     await kept.histories.copy(GROUP, OTHER);
     expect([...kept.disk.file(FILE)]).toEqual(expected);
-    await kept.cut(OTHER, 6_000);
+    await kept.histories.cut(OTHER, 6_000);
     await kept.sync();
     expect([...kept.disk.file(FILE)]).toEqual(expected);
   });
@@ -215,11 +215,16 @@ describe('a sealed segment', () => {
 
   it('is verified with the whole history', async () => {
     const { disk, histories } = await sealed([5_000]);
-    await histories.verify(GROUP);
+    await histories.verify(GROUP, 5_010, 5_010);
     const bytes = disk.file(FILE);
     bytes[bytes.length - 1] = (bytes.at(-1) ?? 0) ^ 1;
-    await expect(histories.verify(GROUP)).rejects.toThrow('not that of a footer');
+    await expect(histories.verify(GROUP, 5_010, 5_010)).rejects.toThrow('not that of a footer');
     await disk.remove(FILE);
-    await expect(histories.verify(GROUP)).rejects.toThrow('it has no segment with position 0');
+    await expect(histories.verify(GROUP, 5_010, 5_010)).rejects.toThrow('it has no segment with position 0');
+    // A footer after the synced end may be torn.
+    const unsynced = await sealed([5_000]);
+    const end = unsynced.disk.file(FILE);
+    end[end.length - 1] = (end.at(-1) ?? 0) ^ 1;
+    await unsynced.histories.verify(GROUP, 5_010, 5_000);
   });
 });

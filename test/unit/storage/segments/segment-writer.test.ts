@@ -2,9 +2,10 @@
 // failure. Method: a simulated disk.
 import { describe, expect, it } from 'vitest';
 import { crc32, type GroupId, toGroupId } from '#base';
+import { type HistoryEnd, NO_HISTORY } from '#kv';
 import { StorageFailure } from '#storage';
+import { BLOCK_DATA_BYTES } from '../../../../src/storage/segments/segment-format.ts';
 import { SegmentWriter } from '../../../../src/storage/segments/segment-writer.ts';
-import { NOTHING_SYNCED } from '../../../../src/storage/segments/synced-tail.ts';
 import { until } from '../../../support/eventually.ts';
 import { bytesAt, recordsAt } from '../../../support/history-records.ts';
 import { MemorySegmentDisk, type SegmentStep } from '../../../support/memory-segment-disk.ts';
@@ -105,7 +106,7 @@ describe('a writer of segments', () => {
     disk.onStep = (step) => steps.push(step);
     await expect(writer.append(new Map([[OTHER, recordsAt({ position: 0, lengths: [1] })]]))).rejects.toThrow('EIO');
     await expect(writer.sync()).rejects.toThrow('EIO');
-    await expect(writer.cut(GROUP, 100, NOTHING_SYNCED, async () => undefined)).rejects.toThrow('EIO');
+    await expect(writer.cut(GROUP, 100, NO_HISTORY)).rejects.toThrow('EIO');
     expect(steps).toEqual([]);
   });
 
@@ -153,7 +154,7 @@ describe('a writer of segments', () => {
       if (kind === 'sync' || kind === 'sync-directory') synced.push(path.slice(HISTORIES.length));
     };
     await appendAll(writer, GROUP, [3]);
-    expect(await writer.sync()).toEqual(new Map([[GROUP, { end: 300, crc: crc32(bytesAt(0, 300), 0, 300) }]]));
+    await writer.sync();
     const files = ['/00000007/0000000000000000.segment'];
     expect(synced.toSorted()).toEqual(['', '', '/00000007', ...files].toSorted());
     await writer.append(new Map([[GROUP, recordsAt({ position: 300, segment: 0, lengths: [100] })]]));
@@ -162,12 +163,29 @@ describe('a writer of segments', () => {
     expect(synced).toEqual(files);
   });
 
+  it('knows the end of each history, with the checksum of the data in its last block', async () => {
+    const disk = new MemorySegmentDisk();
+    const writer = new SegmentWriter(HISTORIES, disk);
+    const endAt = (end: number, from: number): HistoryEnd => ({ end, crc: crc32(bytesAt(from, end - from)) });
+    expect(writer.end(GROUP)).toEqual(NO_HISTORY);
+    await appendAll(writer, GROUP, [3, 100, 100]);
+    const block = 18_000 + BLOCK_DATA_BYTES * Math.floor((20_300 - 18_000) / BLOCK_DATA_BYTES);
+    expect(writer.end(GROUP)).toEqual(endAt(20_300, block));
+    await writer.copy(GROUP, OTHER);
+    expect(writer.end(OTHER)).toEqual(writer.end(GROUP));
+    const next = new SegmentWriter(HISTORIES, disk);
+    expect(await next.cut(GROUP, 20_000, NO_HISTORY)).toBe(20_000);
+    expect(next.end(GROUP)).toEqual(endAt(20_000, block));
+    await next.cut(GROUP, 0, NO_HISTORY);
+    expect(next.end(GROUP)).toEqual(NO_HISTORY);
+  });
+
   it('writes again after a start what a failed sync may have lost, so that the next sync covers it', async () => {
     const kept = new SegmentHistories();
     const append = async (position: number, lengths: readonly number[]): Promise<number> => {
       const segment = position === 0 ? undefined : 0;
       const records = recordsAt({ position, segment, lengths, segmentBytes: SEGMENT_BYTES });
-      await kept.histories.append(new Map([[GROUP, records]]));
+      await kept.append(new Map([[GROUP, records]]));
       return position + records.bytes.length;
     };
     const synced = await append(0, [5_000]);
