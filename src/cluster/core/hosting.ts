@@ -75,9 +75,8 @@ export class Hosting {
     const { kv, machines, lifecycle, trash } = this.#ports;
     const { group, recovery } = binding;
     const isMade = this.recoveries.isMadeHere(binding);
-    const mark = isLogged ? undefined : markOf(machines, kv, group);
-    // A recovered replica is complete with its log, if it needs one.
-    const hasRows = isLogged || (isMade ? mark?.index === 0 : binding.placement === 0 || mark !== undefined);
+    const hasOwn = (): boolean => binding.placement === 0 || markOf(machines, kv, group) !== undefined;
+    const hasRows = isLogged || (isMade ? this.recoveries.isComplete(binding) : hasOwn());
     if (isMade && !hasRows) this.recoveries.keepOrigin(binding, recovery && lifecycle.logOf(recovery.group));
     lifecycle.await(binding);
     if (lifecycle.own(binding) !== undefined && hasRows && !trash.has(group)) lifecycle.arrive(binding);

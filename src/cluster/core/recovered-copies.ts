@@ -8,7 +8,7 @@
  *     ── the new log, with the entries after the rows; then the end of the old log ──> a group
  * ```
  * The binding names the origin, and the copy is complete when its log begins. So after a crash before that the copying
- * starts again; a copy without entries needs no log, and is complete with its applied row.
+ * starts again. Where neither has a log, the copy is complete when its origin is marked.
  *
  *   C24 A recovered replica is complete or absent: it has all rows of its origin, and every entry that was in
  *       the origin's log after them. Until it is durable, nothing of the origin is deleted.
@@ -22,6 +22,7 @@ import type { Replication } from '../group/replication.ts';
 import type { CoreLimits } from '../limits.ts';
 import type { DurableMark, Machines } from '../machine.ts';
 import type { Binding } from '../outcome.ts';
+import { markOf } from './crash-recovery.ts';
 import type { KeptLog, Lifecycle } from './group-lifecycle.ts';
 import type { LogFeed } from './log-feed.ts';
 import type { Trash } from './trash.ts';
@@ -66,6 +67,14 @@ export class RecoveredCopies {
   isMadeHere(binding: Binding): boolean {
     const own = this.#ports.lifecycle.own(binding);
     return binding.recovery !== undefined && own !== undefined && binding.founders.includes(own);
+  }
+
+  /** Returns whether a replica of an earlier process, which has no log, is complete: its origin has none either. */
+  isComplete({ group, recovery }: Binding): boolean {
+    const { kv, machines, lifecycle, trash } = this.#ports;
+    if (recovery === undefined || lifecycle.logOf(recovery.group) !== undefined) return false;
+    const isEnded = trash.has(recovery.group) || markOf(machines, kv, recovery.group) === undefined;
+    return isEnded && markOf(machines, kv, group) !== undefined;
   }
 
   /** The databases whose closed replicas are kept, for others are built from them. */

@@ -177,10 +177,11 @@ function heldAs(store: StoppedStore, binding: Binding, { log, machines, trash, n
   const { recovery, founders } = binding;
   const origin = recovery && { ...binding, group: recovery.group, databaseId: recovery.databaseId };
   const isMadeHere = founders.some((replica) => nodeOf(replica) === node);
-  return [binding, origin].find((each) => {
-    if (each === undefined || (trash.has(each.group) && !(each === origin && isMadeHere))) return false;
-    return log.groups.has(each.group) || markOf(machines, store, each.group)?.index === 0;
-  });
+  const here = [binding, origin]
+    .filter((each) => each !== undefined)
+    .filter((each) => !trash.has(each.group) || (each === origin && isMadeHere));
+  const logged = here.find(({ group }) => log.groups.has(group));
+  return logged ?? here.find(({ group }) => markOf(machines, store, group)?.index === 0);
 }
 
 function appliedIn(store: StoppedStore, group: GroupId): Applied | undefined {

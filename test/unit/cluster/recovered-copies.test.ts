@@ -1,0 +1,79 @@
+// Goal: a recovered database continues wherever the process ended between its rows and its log, and its origin is
+// deleted (C24). Method: a real directory of a node that is alone, as such a process leaves it.
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { type NodeId, replicaOf, toNodeId, toRevision } from '#base';
+import { type Node, startNode } from '#cluster';
+import { encodeCatalogEntry } from '#database';
+import { createMetrics, silentLogger } from '#observability';
+import { membershipOf } from '#raft';
+import { openLevelStore } from '#storage';
+import { databaseMachines } from '../../../src/cluster/database-machines.ts';
+import { readTrash } from '../../../src/cluster/store/node-rows.ts';
+import { CORE_WORKER } from '../../../src/main/open-node.ts';
+import { databaseKit } from '../../support/cluster/machine-kit.ts';
+import { createEntry, groupOf, idOf, registerEntry, StoppedDirectory } from '../../support/cluster/stopped-node.ts';
+import { eventually } from '../../support/eventually.ts';
+import { drain } from '../../support/kv-conformance.ts';
+import { testDir } from '../../support/test-scope.ts';
+
+const TEXTS = ['t1', 't2', 't3', 't4', 't5', 't6', 't7'];
+const [SHOP, NEXT] = [groupOf(1), groupOf(2)];
+const NODE: NodeId = toNodeId(3);
+/** Not even the entry with which the leader began. */
+const NONE = -1;
+
+async function started(directory: string): Promise<Node> {
+  const node = await startNode({
+    coreWorker: CORE_WORKER,
+    dataDirectory: directory,
+    name: 'node-3',
+    mayFound: false,
+    logger: silentLogger,
+    metrics: createMetrics({ runtime: false }),
+    links: { host: '127.0.0.1', port: 0, advertisedHost: '127.0.0.1', peers: [] },
+  });
+  onTestFinished(() => node.drain());
+  return node;
+}
+
+it.each([
+  ['not made', false, 5],
+  ['made, and the origin is marked', true, 5],
+  ['made before an entry was applied, and the origin is marked', true, NONE],
+] as const)('a recovered database continues when its rows are %s', async (_, isMade, applied) => {
+  const directory = testDir();
+  {
+    await using stopped = await StoppedDirectory.begin(directory);
+    const recovery = { group: SHOP, databaseId: idOf(9), node: NODE, revision: toRevision(5) } as const;
+    const payload = encodeCatalogEntry({ kind: 'recover', ...recovery, chainHash: new Uint8Array(32).fill(7) });
+    const founders = [replicaOf(NODE)];
+    await stopped.catalog([registerEntry(3), createEntry(SHOP, 'shop', founders), payload], 3, membershipOf(founders));
+    await stopped.database({
+      group: SHOP,
+      name: 'shop',
+      replicas: founders,
+      texts: TEXTS,
+      applied,
+      checkpoint: Math.min(applied, 3),
+    });
+    if (isMade) await stopped.copy('shop');
+  }
+  const node = await started(directory);
+  await eventually(async () => {
+    expect(await node.transact(NEXT, databaseKit.payload('t8'))).toMatchObject({ kind: 'committed', revision: 8 });
+  });
+  await node.drain();
+  const again = await started(directory);
+  await eventually(async () => expect(await remains(directory)).toEqual([]));
+  await again.drain();
+});
+
+/** Marks of the trash, and keys of the origin. */
+async function remains(directory: string): Promise<readonly unknown[]> {
+  const store = await openLevelStore(join(directory, 'store'));
+  const left: unknown[] = [...(await drain(store, databaseMachines.rowsOf(SHOP)))];
+  for await (const group of readTrash(store)) left.push(group);
+  await store.close();
+  return left;
+}
