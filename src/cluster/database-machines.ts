@@ -80,8 +80,10 @@ export function machinesWith(options: Pick<MachineOptions, 'segmentBytes'>): Mac
       return (await verifyHistory(sourceOf(kv, group), durable)) === undefined;
     },
     audit: (kv, group) => auditDatabase({ kv, group }),
-    rebuild: ({ from, to }, binding, durable) =>
-      rebuildDerived(to, sourceOf(from, binding.group), { durable, created: newDatabaseOf(binding), ...options }),
+    rebuild: ({ kv, syncStore }, binding, durable) => {
+      const target = { durable, created: newDatabaseOf(binding), syncStore, ...options };
+      return rebuildDerived(kv, sourceOf(kv, binding.group), target);
+    },
     standingOf: (kv, group) => new DatabaseReader(sourceOf(kv, group)).applied(),
     copyOrigin: (kv, binding, goesOn) =>
       copyRows(kv, sourceOf(kv, recoveryOf(binding).group), sourceOf(kv, binding.group), goesOn),

@@ -4,7 +4,7 @@
  */
 import type { GroupId, LogIndex, NodeId, Revision, Term } from '#base';
 import type { CatalogEntry, HistoryVerdict } from '#database';
-import type { KvBatch, KvReader, KvStore, KvWriter } from '#kv';
+import type { KvBatch, KvReader, KvStore } from '#kv';
 import type { ApiKey } from '#model';
 import type { Membership } from '#raft';
 import type { Checkpoint } from '#storage';
@@ -109,12 +109,9 @@ export interface Machines {
   verify(kv: KvReader, group: GroupId, durable: DurableMark): Promise<boolean>;
   /** Reads every row of the database; returns the first that is missing or damaged, as text. */
   audit(kv: KvReader, group: GroupId): Promise<string | undefined>;
-  /**
-   * Takes the database of the binding to the durable mark: removes later records and makes all rows again. The given
-   * store makes each change durable before the next.
-   */
+  /** Takes the database of the binding to the durable mark: removes later records and makes all rows again. */
   rebuild(
-    store: { readonly from: KvReader; readonly to: KvWriter },
+    store: { readonly kv: KvStore; readonly syncStore: () => Promise<void> },
     binding: Binding,
     durable: DurableMark,
   ): Promise<void>;

@@ -3,13 +3,15 @@
  * and when rows are lost or damaged.
  *
  * 1. The history is cut at the durable point: what follows it may be torn, and must not be synced.
- * 2. The applied row is deleted, then all rows. A start without it begins again, so a crash needs no note.
- * 3. Each record writes its rows by the code that wrote them the first time, and the applied row is written last.
+ * 2. The applied row is deleted, then, when that is durable, all rows. A start without it begins again, so a crash
+ *    needs no note.
+ * 3. Each record writes its rows by the code that wrote them the first time. The applied row is written last, when all
+ *    rows before the last slice are durable.
  *
  * Log entries above the durable index are then applied like new ones. A state that already held some of them would
  * decide them differently (D11).
  */
-import type { KvBatch, KvWriter } from '#kv';
+import type { KvBatch, KvStore } from '#kv';
 import type { Applied } from './applied.ts';
 import { HistoryChain } from './chain.ts';
 import { unexpectedRecord } from './corruption.ts';
@@ -32,39 +34,38 @@ export interface RebuildTarget {
   readonly created: NewDatabase;
   /** As in `MachineOptions`. */
   readonly segmentBytes?: number | undefined;
+  /** Makes every completed write of the store durable. */
+  readonly syncStore: () => Promise<void>;
 }
 
 /**
- * Each change that `store` makes is durable before the next one. Nothing else may read or write the group meanwhile.
- * Throws when a durable record is missing or not whole.
+ * When the promise resolves, the rows are durable. Nothing else may read or write the group meanwhile.
+ * @throws DatabaseError when a durable record is missing or not whole
  */
-export async function rebuildDerived(
-  store: KvWriter,
-  source: DatabaseSource,
-  { durable, created, segmentBytes }: RebuildTarget,
-): Promise<void> {
+export async function rebuildDerived(store: KvStore, source: DatabaseSource, target: RebuildTarget): Promise<void> {
+  const { durable, created, syncStore } = target;
   const { group } = source;
   const keys = new RowKeys(group);
   const { history, logStart } = durable;
   const first = keys.tables(TABLE.APPLIED, TABLE.APPLIED + 1);
   await store.cutHistory(group, history.end, history);
   await store.clear(first.gte, first.lt);
+  await syncStore();
   const all = keys.all();
   await store.clear(all.gte, all.lt);
   const empty = newDatabase(source.sha256, created);
   const start = durable.index === 0 ? empty : { ...empty, logStart, group: durable.group };
-  await indexHistory({ store, source, start, segmentBytes }, durable);
+  await indexHistory(store, { ...target, source, start });
 }
 
-interface Rebuild {
-  readonly store: KvWriter;
+interface Rebuild extends RebuildTarget {
   readonly source: DatabaseSource;
   /** The state at revision 0. */
   readonly start: Applied;
-  readonly segmentBytes: number | undefined;
 }
 
-async function indexHistory({ store, source, start, segmentBytes }: Rebuild, durable: DurablePoint): Promise<void> {
+async function indexHistory(store: KvStore, rebuild: Rebuild): Promise<void> {
+  const { source, start, durable, segmentBytes, syncStore } = rebuild;
   const { end } = durable.history;
   // There are no rows, so the filter knows them all.
   const filter = new KeyFilter(FILTER_BYTES_MAX);
@@ -94,6 +95,8 @@ async function indexHistory({ store, source, start, segmentBytes }: Rebuild, dur
     const fault = `the history ends with revision ${chain.revision}, before ${durable.revision}`;
     throw unexpectedRecord(source.group, end, fault);
   }
+  await syncStore();
   writer.advance(durable.index, durable.term);
   await write((batch) => writer.flushInto(batch));
+  await syncStore();
 }

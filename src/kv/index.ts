@@ -39,5 +39,4 @@ export {
   type KvRow,
   type KvStore,
   type KvWriteOptions,
-  type KvWriter,
 } from './port.ts';

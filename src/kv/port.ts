@@ -102,8 +102,5 @@ export interface KvStore extends KvReader {
   close(): Promise<void>;
 }
 
-/** The part of a store that changes rows. */
-export type KvWriter = Pick<KvStore, 'batch' | 'write' | 'clear' | 'cutHistory'>;
-
 /** Value of `chunkBytes` when a range sets none. */
 export const CHUNK_BYTES_DEFAULT: number = 64 * 1024;

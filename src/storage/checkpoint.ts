@@ -4,7 +4,7 @@
  */
 import {
   ByteReader,
-  type ByteWriter,
+  ByteWriter,
   compareBytes,
   type LogIndex,
   NO_BYTES,
@@ -63,14 +63,11 @@ export function readCheckpoint(bytes: Uint8Array, place: Pick<Checkpoint, 'index
 }
 
 export function isSameCheckpoint(one: Checkpoint, other: Checkpoint): boolean {
-  return (
-    one.index === other.index &&
-    one.term === other.term &&
-    one.revision === other.revision &&
-    one.logStart === other.logStart &&
-    one.group.index === other.group.index &&
-    compareBytes(one.group.membership, other.group.membership) === 0 &&
-    one.history.end === other.history.end &&
-    one.history.crc === other.history.crc
-  );
+  return one.index === other.index && one.term === other.term && compareBytes(encoded(one), encoded(other)) === 0;
+}
+
+function encoded(checkpoint: Checkpoint): Uint8Array {
+  const writer = new ByteWriter();
+  writeCheckpoint(writer, checkpoint);
+  return writer.take();
 }

@@ -100,7 +100,7 @@ it(
       for (const [path] of sealed) await verify(one, path);
       const records = readRecords(historyOf(one.kv), 0) ?? [];
       expect(one.kv.disk.files.length).toBeGreaterThanOrEqual(segmentBytes === 1 ? records.length : 1);
-      await rebuild(one.host, durable, segmentBytes);
+      await rebuild(one.host, durable, { segmentBytes });
       expect(await one.host.reopen(false)).toEqual([]);
       await one.host.flush();
       await one.kv.checkpointFiles();

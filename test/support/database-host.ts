@@ -33,6 +33,8 @@ export function sourceOf(kv: KvStore, group: number = 7): DatabaseSource {
   return { kv, group: toGroupId(group), sha256 };
 }
 
+export const noSync = async (): Promise<void> => undefined;
+
 export type DurableState = Applied & DurablePoint;
 
 /** The state with what the checkpoint record of the log has of it. */
@@ -44,10 +46,10 @@ export function durableAt(applied: Applied): DurableState {
 export async function rebuild(
   { kv, source }: Pick<DatabaseHost, 'kv' | 'source'>,
   durable: DurableState,
-  segmentBytes?: number,
+  options: { readonly segmentBytes?: number; readonly syncStore?: () => Promise<void> } = {},
 ): Promise<void> {
   const { membership } = durable.group;
-  await rebuildDerived(kv, source, { durable, created: { ...durable, membership }, segmentBytes });
+  await rebuildDerived(kv, source, { durable, created: { ...durable, membership }, syncStore: noSync, ...options });
 }
 
 /** The history of a database, starting after what the replica has. */

@@ -26,7 +26,6 @@ import { NO_CHECKPOINT, type RecoveredGroup, type RecoveredLog } from '#storage'
 import type { AppliedMark, DurableMark, Machine, Machines, StoredMark } from '../machine.ts';
 import type { Binding } from '../outcome.ts';
 import { type DataDirectory, damagedRow, LOST_STORE, sentenceOnStoreLogs } from '../store/data-directory.ts';
-import { SyncedStore } from '../store/synced-store.ts';
 import type { Lifecycle } from './group-lifecycle.ts';
 import type { LogFeed } from './log-feed.ts';
 
@@ -149,16 +148,15 @@ async function wholeMark(
 
 /** Makes the state of the group that of its checkpoint; returns its mark. */
 async function rebuild(
-  { kv, syncStore, machines }: RecoveryPorts,
+  ports: RecoveryPorts,
   binding: Binding,
   checkpoint: DurableMark = NO_CHECKPOINT,
 ): Promise<DurableMark> {
-  const { group } = binding;
-  // Each step is durable before the next, so that another power failure cannot hide the damage.
-  await machines.rebuild({ from: kv, to: new SyncedStore(kv, syncStore) }, binding, checkpoint);
-  const rebuilt = markOf(machines, kv, group);
+  const { kv, machines } = ports;
+  await machines.rebuild(ports, binding, checkpoint);
+  const rebuilt = markOf(machines, kv, binding.group);
   assert(rebuilt?.index === checkpoint.index, 'A rebuilt database stands at its checkpoint', [rebuilt, checkpoint]);
-  return { ...rebuilt, history: kv.historyEnd(group) };
+  return { ...rebuilt, history: kv.historyEnd(binding.group) };
 }
 
 async function isWhole(

@@ -123,15 +123,6 @@ export const MUTANTS: readonly Mutant[] = [
     run: { first: [16] },
   },
   {
-    name: 'rebuild-not-synced',
-    file: 'src/cluster/core/crash-recovery.ts',
-    find: '  await machines.rebuild({ from: kv, to: new SyncedStore(kv, syncStore) }, binding, checkpoint);',
-    replace:
-      '  await machines.rebuild({ from: kv, to: new SyncedStore(kv, () => Promise.resolve()) }, binding, checkpoint);',
-    breaks: 'a second power failure finds half of a rebuilt database',
-    run: { aimed: true, first: [1063] },
-  },
-  {
     name: 'idempotence-forgotten',
     file: 'src/database/database-machine.ts',
     find: "    if (recorded !== undefined) return { kind: 'replayed', revision: toRevision(recorded) };",

@@ -21,7 +21,7 @@ export const EQUIVALENTS: readonly Equivalent[] = [
   {
     name: 'revision-lost-by-compaction',
     breaks: 'a crash within a compaction takes revisions back (etcd #17780)',
-    why: 'revisions are not compacted; what goes back to a checkpoint is rebuild-not-synced and holes-not-verified',
+    why: 'revisions are not compacted; what goes back to a checkpoint is holes-not-verified',
   },
   {
     name: 'idempotence-at-the-leader-only',

@@ -1,24 +1,30 @@
 // Goal: a gap or fault in a history above the durable point is found; rows are made again without any row, and an
-// interrupted rebuild is finished (D11). Method: each fault in turn; a store that fails at each write.
+// interrupted rebuild is finished (D11). Method: each fault in turn; a store that fails at each step, and one that then
+// loses any of the writes that were not synced.
 import { describe, expect, it } from 'vitest';
 import { DatabaseError, toLogIndex } from '#base';
-import { verifyHistory } from '#database';
+import { DatabaseReader, verifyHistory } from '#database';
 import type { KvStore } from '#kv';
-import { DatabaseHost, type DurableState, durableAt, rebuild } from '../../support/database-host.ts';
+import { LossyKv } from '../../support/cluster/lossy-kv.ts';
+import { DatabaseHost, type DurableState, durableAt, noSync, rebuild, sourceOf } from '../../support/database-host.ts';
 import { transactionOf } from '../../support/database-requests.ts';
 import { dump } from '../../support/database-rows.ts';
 import { withMethods } from '../../support/with-methods.ts';
 
 const DURABLE = 12;
 
-async function fullHost(): Promise<{ host: DatabaseHost; durable: DurableState; durableRows: readonly string[] }> {
-  const host = new DatabaseHost();
+async function fullHost({ kv, last = DURABLE }: { kv?: KvStore; last?: number } = {}): Promise<{
+  host: DatabaseHost;
+  durable: DurableState;
+  durableRows: readonly string[];
+}> {
+  const host = new DatabaseHost({}, kv);
   let durable = durableAt(host.machine.applied);
   let durableRows: readonly string[] = [];
   for (let n = 1; n <= 30; n++) {
     await host.apply(transaction(n, 'e', 2));
     if (n % 3 === 0) await host.flush();
-    if (n === DURABLE) {
+    if (n === last) {
       durable = durableAt(host.machine.applied);
       durableRows = await dump(host.kv);
     }
@@ -82,23 +88,24 @@ describe('verifyHistory (D11)', () => {
 });
 
 describe('rebuildDerived (D11)', () => {
-  function failingAt(kv: KvStore, fatal: number): KvStore {
+  function failingAt(kv: KvStore, fatal: number, sync = noSync): { kv: KvStore; syncStore: () => Promise<void> } {
     let writes = 0;
     const step = <Result>(work: () => Promise<Result>): Promise<Result> =>
       ++writes < fatal ? work() : Promise.reject(new DatabaseError('internal', 'The process has ended'));
-    return withMethods(kv, {
+    const failing = withMethods(kv, {
       write: (batch) => step(() => kv.write(batch)),
       clear: (gte, lt) => step(() => kv.clear(gte, lt)),
       cutHistory: (group, position) => step(() => kv.cutHistory(group, position)),
     });
+    return { kv: failing, syncStore: () => step(sync) };
   }
 
-  it.each([2, 3, 4])(
-    'is noticed by the applied row or the end when it is interrupted at write %i, and is finished later',
+  it.each([2, 3, 4, 5, 6])(
+    'is noticed by the applied row or the end when it is interrupted at step %i, and is finished later',
     async (fatal) => {
       const { host, durable, durableRows } = await fullHost();
-      const failing = failingAt(host.kv, fatal);
-      const interrupted = rebuild({ kv: failing, source: { ...host.source, kv: failing } }, durable);
+      const { kv, syncStore } = failingAt(host.kv, fatal);
+      const interrupted = rebuild({ kv, source: sourceOf(kv) }, durable, { syncStore });
       await expect(interrupted).rejects.toThrow('has ended');
       const { end = 0 } = host.reader().applied() ?? {};
       expect(end === 0 || (await host.kv.cutHistory(host.source.group, end)) < end).toBe(true);
@@ -108,6 +115,33 @@ describe('rebuildDerived (D11)', () => {
       expect(await verifyHistory(host.source, durable)).toBeUndefined();
     },
   );
+
+  it.each([DURABLE, 30])('of revision %i is whole where its applied row survives a power failure', async (last) => {
+    const stored = new LossyKv();
+    const { durable, durableRows } = await fullHost({ kv: stored, last });
+    await stored.checkpointFiles();
+    let whole = 0;
+    for (const fatal of [2, 3, 4, 5, 6, 7, 8]) {
+      const kv = await stored.crash(() => true);
+      const { kv: failing, syncStore } = failingAt(kv, fatal, () => kv.checkpointFiles());
+      const outcome = await rebuild({ kv: failing, source: sourceOf(failing) }, durable, { syncStore }).then(
+        () => 'rebuilt',
+        ({ message }: Error) => message,
+      );
+      expect([outcome, kv.unsyncedCount]).toEqual(
+        fatal === 8 ? ['rebuilt', 0] : ['The process has ended', expect.any(Number)],
+      );
+      for (let kept = 0; kept < 2 ** kv.unsyncedCount; kept++) {
+        const after = await kv.crash((unsynced) => (kept & (2 ** unsynced)) > 0);
+        const { end } = new DatabaseReader(sourceOf(after)).applied() ?? {};
+        // A later end than that of the history is noticed.
+        if (end !== durable.history.end) continue;
+        expect(await dump(after)).toEqual(durableRows);
+        whole += 1;
+      }
+    }
+    expect(whole).toBeGreaterThan(0);
+  });
 
   it('needs no row: the catalog and the log have all that the history has not (C9)', async () => {
     const { host, durable, durableRows } = await fullHost();
