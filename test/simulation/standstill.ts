@@ -41,7 +41,9 @@ export async function othersGoOn(parts: StandstillParts): Promise<boolean> {
   const limitUs = simulator.nowUs + TAKEN_OVER_US_MAX;
   const found = await isWrittenTo(led, parts, limitUs);
   if (found !== 'deleted') {
-    const isLed = (): boolean => led.others.some(({ process }) => process?.leads(led.group) === true);
+    // A move may give the database to other nodes meanwhile.
+    const isLed = (): boolean =>
+      cluster.nodes.some((node) => node !== leader && node.process?.leads(led.group) === true);
     while (!isLed() && simulator.nowUs < limitUs) await simulator.sleep(LOOK_US, 'standstill');
     if (found === 'unwritten')
       onProblem(`nobody takes writes of ${name} while the disk of ${leader.name} stands still`);
