@@ -107,10 +107,10 @@ const SHOWN: Rows = [
   ],
   [6, { nodes: 3, lanes: true, aimed: true, why: 'greetings that must not be believed' }],
   [
-    4,
+    16,
     {
       nodes: 3,
-      ...ALL_MODES,
+      cuts: true,
       why: 'no node ends the log of a database that its store has lost',
       shows: [/failed \(the store was cut\): .*The store has no replica of group \d+, whose log has started/],
     },

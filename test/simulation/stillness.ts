@@ -23,8 +23,8 @@ export interface StillnessParts {
 const SECOND_US = 1_000_000;
 /** Share of the seeds with this test. */
 const SHARE = 0.3;
-/** Time after which heartbeat tables have repeated and every group rests that can. */
-const RESTED_US = 5 * SECOND_US;
+/** Longer than a trap isolates a node (9 s). Heartbeat tables have repeated then, and every group rests that can. */
+const RESTED_US = 10 * SECOND_US;
 const QUIET_US = 10 * SECOND_US;
 /** In that time a leadership may move to the preferred node, but no further. */
 const CHANGES_MAX = 1;
