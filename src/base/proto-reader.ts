@@ -115,6 +115,18 @@ export class ProtoReader {
     return this.skipBytes(this.varint());
   }
 
+  /** Reads a length and that many bytes: a view. */
+  view(): Uint8Array {
+    const start = this.lengthDelimited();
+    return this.bytes.subarray(start, this.at);
+  }
+
+  /** Reads a length and skips that many bytes; returns a reader of them. */
+  message(): ProtoReader {
+    const start = this.lengthDelimited();
+    return new ProtoReader(this.bytes, this.failed ? this.at : start, this.at);
+  }
+
   /** Skips `count` bytes and returns where they begin. */
   skipBytes(count: number): number {
     const start = this.at;

@@ -20,10 +20,14 @@ import { isWellFormedJson } from './json-scan.ts';
 import { isJsonType, isTextType } from './media-type.ts';
 import { payloadForm } from './payload-form.ts';
 
-const ID_TAG = 0x0a;
-const SOURCE_TAG = 0x12;
-const SPEC_VERSION_TAG = 0x1a;
-const TYPE_TAG = 0x22;
+/** The fields that are texts, by tag, and the names of their attributes. */
+const TEXTS: ReadonlyMap<number, readonly [member: 'id' | 'source' | 'specVersion' | 'type', attribute: string]> =
+  new Map([
+    [0x0a, ['id', 'id']],
+    [0x12, ['source', 'source']],
+    [0x1a, ['specVersion', 'specversion']],
+    [0x22, ['type', 'type']],
+  ]);
 const ATTRIBUTES_TAG = 0x2a;
 const BINARY_TAG = 0x32;
 const TEXT_TAG = 0x3a;
@@ -86,16 +90,16 @@ function draftFrom(bytes: Uint8Array, from: number, to: number, place: EventPlac
 
 function eventOf(draft: Draft, place: EventPlace): Event {
   const { id, source, specVersion, type, attributes } = draft;
-  const dataContentType = takeText(attributes, 'datacontenttype', { kinds: TEXT_KINDS, place });
+  const dataContentType = takeText(attributes, 'datacontenttype', TEXT_KINDS, place);
   return {
     id,
     source,
     specVersion,
     type,
-    subject: takeText(attributes, 'subject', { kinds: TEXT_KINDS, place }),
+    subject: takeText(attributes, 'subject', TEXT_KINDS, place),
     time: takeTime(attributes, place),
     dataContentType,
-    dataSchema: takeText(attributes, 'dataschema', { kinds: URI_KINDS, place }),
+    dataSchema: takeText(attributes, 'dataschema', URI_KINDS, place),
     ...payloadOf(draft.payload, dataContentType, place),
     // The remaining attributes are extensions.
     extensions: attributes,
@@ -104,45 +108,23 @@ function eventOf(draft: Draft, place: EventPlace): Event {
 
 function readField(reader: ProtoReader, draft: Draft, place: EventPlace): void {
   const tag = reader.tag();
-  switch (tag) {
-    case ID_TAG:
-      draft.id = readText(reader, place, 'id');
-      return;
-    case SOURCE_TAG:
-      draft.source = readText(reader, place, 'source');
-      return;
-    case SPEC_VERSION_TAG:
-      draft.specVersion = readText(reader, place, 'specversion');
-      return;
-    case TYPE_TAG:
-      draft.type = readText(reader, place, 'type');
-      return;
-    case ATTRIBUTES_TAG:
-      decodeExtension(draft.attributes, reader, place);
-      return;
-    case BINARY_TAG:
-    case TEXT_TAG:
-    case PROTO_TAG: {
-      const start = reader.lengthDelimited();
-      draft.payload = { tag, bytes: reader.bytes.subarray(start, reader.at) };
-      return;
-    }
-    default:
-      reader.skipField(tag);
-      if (!reader.failed) refuseOtherField(tag, place, 'io.cloudevents.v1.CloudEvent');
-  }
+  const text = TEXTS.get(tag);
+  if (text !== undefined) draft[text[0]] = readText(reader, place, text[1]);
+  else if (tag === ATTRIBUTES_TAG) decodeExtension(draft.attributes, reader, place);
+  else if (tag === BINARY_TAG || tag === TEXT_TAG || tag === PROTO_TAG) draft.payload = { tag, bytes: reader.view() };
+  else refuseOtherField(reader, tag, place, 'io.cloudevents.v1.CloudEvent');
 }
 
 const TEXT_KINDS: ReadonlySet<string> = new Set(['string']);
 const URI_KINDS: ReadonlySet<string> = new Set(['uri', 'string']);
 
-interface TextRule {
-  readonly kinds: ReadonlySet<string>;
-  readonly place: EventPlace;
-}
-
 /** Removes the attribute from the map. One of another type is reported and replaced by a valid value. */
-function takeText(attributes: Draft['attributes'], name: string, { kinds, place }: TextRule): string | undefined {
+function takeText(
+  attributes: Draft['attributes'],
+  name: string,
+  kinds: ReadonlySet<string>,
+  place: EventPlace,
+): string | undefined {
   const attribute = attributes.get(name);
   attributes.delete(name);
   if (attribute === undefined) return undefined;

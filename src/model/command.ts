@@ -5,19 +5,13 @@
  * value here. The path may have open segments, filled by parameters of the same names; the other parameters are query
  * parameters.
  */
-import { encodeUtf8, utf8Length } from '#base';
-import { inside, item, type JsonPlace } from './json-read.ts';
-import {
-  COMMAND_BODY_BYTES_MAX,
-  COMMAND_PAIRS_MAX,
-  COMMAND_VALUE_BYTES_MAX,
-  CONTENT_TYPE_BYTES_MAX,
-  NAME_BYTES_MAX,
-  URI_BYTES_MAX,
-} from './limits.ts';
-import { isMediaType } from './media-type.ts';
+import { utf8Length } from '#base';
+import type { FaultPlace } from './faults.ts';
+import { inside, item } from './json-read.ts';
+import { COMMAND_BODY_BYTES_MAX, COMMAND_PAIRS_MAX, COMMAND_VALUE_BYTES_MAX, URI_BYTES_MAX } from './limits.ts';
+import { mediaTypeRule } from './media-type.ts';
 import { fillPath, openNames, parsePathTemplate } from './path-template.ts';
-import { describeTextFault, nameFault } from './text-rules.ts';
+import { describeTextFault, nameRule } from './text-rules.ts';
 
 export type Pairs = readonly (readonly [name: string, value: string])[];
 
@@ -53,7 +47,7 @@ const HEADER_VALUE = /^[\t\P{Cc}]*$/u;
 const CONTENT_TYPE = 'content-type';
 
 /** The command, or undefined with faults added, which name fields as the wire does. */
-export function commandFrom(asked: AskedCommand, place: JsonPlace): Command | undefined {
+export function commandFrom(asked: AskedCommand, place: FaultPlace): Command | undefined {
   const { faults } = place;
   const countBefore = faults.count;
   const { method = 'POST', parameters = new Map<string, string>(), queryParameters = [], headers = [], body } = asked;
@@ -79,7 +73,7 @@ export function commandFrom(asked: AskedCommand, place: JsonPlace): Command | un
 function pathOf(
   text: string,
   parameters: ReadonlyMap<string, string>,
-  place: JsonPlace,
+  place: FaultPlace,
 ): { readonly path: string | undefined; readonly rest: Pairs } {
   const at = inside(place, 'path');
   const template = parsePathTemplate(text, at);
@@ -93,7 +87,7 @@ function pathOf(
   return { path, rest: [...parameters].filter(([name]) => !names.has(name)) };
 }
 
-function checkQuery(pairs: Pairs, place: JsonPlace): void {
+function checkQuery(pairs: Pairs, place: FaultPlace): void {
   const list = inside(place, 'query_params');
   if (pairs.length > COMMAND_PAIRS_MAX) {
     list.faults.add(list.field, `must be at most ${COMMAND_PAIRS_MAX}`, pairs.length);
@@ -101,15 +95,14 @@ function checkQuery(pairs: Pairs, place: JsonPlace): void {
   }
   for (const [index, [name, value]] of pairs.entries()) {
     const { field, faults } = item(list, index);
-    const bytes = encodeUtf8(name);
-    const fault = name.isWellFormed() ? nameFault(bytes, 0, bytes.length) : 'ill-formed';
-    if (fault !== undefined) faults.add(`${field}.name`, describeTextFault(fault, NAME_BYTES_MAX), name);
+    const rule = nameRule(name);
+    if (rule !== undefined) faults.add(`${field}.name`, rule, name);
     if (!value.isWellFormed()) faults.add(`${field}.value`, describeTextFault('ill-formed', 0), value);
     checkLength(value, { field: `${field}.value`, faults });
   }
 }
 
-function checkHeaders(headers: Pairs, contentType: string | undefined, place: JsonPlace): void {
+function checkHeaders(headers: Pairs, contentType: string | undefined, place: FaultPlace): void {
   const list = inside(place, 'headers');
   if (headers.length > COMMAND_PAIRS_MAX) {
     list.faults.add(list.field, `must be at most ${COMMAND_PAIRS_MAX}`, headers.length);
@@ -124,16 +117,11 @@ function checkHeaders(headers: Pairs, contentType: string | undefined, place: Js
     if (contentType !== undefined && name.toLowerCase() === CONTENT_TYPE)
       faults.add(`${field}.name`, 'must not be the content type, which is given by itself', name);
   }
-  if (contentType !== undefined) checkContentType(contentType, inside(place, 'content_type'));
+  const rule = contentType === undefined ? undefined : mediaTypeRule(contentType);
+  if (rule !== undefined) list.faults.add(inside(place, 'content_type').field, rule, contentType);
 }
 
-function checkContentType(text: string, { field, faults }: JsonPlace): void {
-  const bytes = encodeUtf8(text);
-  if (bytes.length <= CONTENT_TYPE_BYTES_MAX && isMediaType(bytes, 0, bytes.length)) return;
-  faults.add(field, `must be a media type such as application/json, of at most ${CONTENT_TYPE_BYTES_MAX} bytes`, text);
-}
-
-function checkLength(value: string, { field, faults }: JsonPlace): void {
+function checkLength(value: string, { field, faults }: FaultPlace): void {
   if (utf8Length(value) > COMMAND_VALUE_BYTES_MAX)
     faults.add(field, `must be at most ${COMMAND_VALUE_BYTES_MAX} bytes of UTF-8`, value);
 }

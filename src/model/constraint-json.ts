@@ -12,14 +12,13 @@
  */
 import type { Constraint } from './constraint.ts';
 import { revisionRange } from './constraint-wire.ts';
-import type { Faults } from './faults.ts';
+import type { FaultPlace, Faults } from './faults.ts';
 import type { JsonNode, JsonObject } from './json.ts';
 import {
   inside,
   isPresent,
   item,
   itemsFrom,
-  type JsonPlace,
   objectFrom,
   readMember,
   refuseOthers,
@@ -69,7 +68,7 @@ function kindOf(name: string): Constraint['kind'] | undefined {
   return KINDS.get(name.toLowerCase().replaceAll('_', ''));
 }
 
-function readTyped(object: JsonObject, place: JsonPlace): Constraint | undefined {
+function readTyped(object: JsonObject, place: FaultPlace): Constraint | undefined {
   const typeNode = object.members.get('type');
   const type = typeNode === undefined ? undefined : textFrom(typeNode, inside(place, 'type'));
   if (type === undefined) return undefined;
@@ -79,7 +78,7 @@ function readTyped(object: JsonObject, place: JsonPlace): Constraint | undefined
   return readKind(kind, { kind: 'object', members }, place);
 }
 
-function readKeyed(object: JsonObject, place: JsonPlace): Constraint | undefined {
+function readKeyed(object: JsonObject, place: FaultPlace): Constraint | undefined {
   const [only, more] = [...object.members];
   const kind = only === undefined ? undefined : kindOf(only[0]);
   if (only === undefined || more !== undefined || kind === undefined) {
@@ -91,7 +90,7 @@ function readKeyed(object: JsonObject, place: JsonPlace): Constraint | undefined
   return message === undefined ? undefined : readKind(kind, message, inner);
 }
 
-function readKind(kind: Constraint['kind'], object: JsonObject, place: JsonPlace): Constraint | undefined {
+function readKind(kind: Constraint['kind'], object: JsonObject, place: FaultPlace): Constraint | undefined {
   const countBefore = place.faults.count;
   if (object.members.size === 0)
     return place.faults.add(place.field, kind === 'revision-range' ? RANGE_RULE : REVISION_RULE);
@@ -102,7 +101,7 @@ function readKind(kind: Constraint['kind'], object: JsonObject, place: JsonPlace
 function readRevision(
   kind: 'min-revision' | 'max-revision',
   object: JsonObject,
-  place: JsonPlace,
+  place: FaultPlace,
 ): Constraint | undefined {
   refuseOthers(object, ['revision', 'selector'], place);
   if (kind === 'min-revision' && !isPresent(object.members.get('revision')))
@@ -111,7 +110,7 @@ function readRevision(
   return { kind, revision, selector: readSelector(object, place) };
 }
 
-function readRange(object: JsonObject, place: JsonPlace): Constraint | undefined {
+function readRange(object: JsonObject, place: FaultPlace): Constraint | undefined {
   refuseOthers(object, ['start', 'end', 'min', 'max', 'selector'], place);
   const start = readMember(object, ['start', 'min'], place, revisionFrom) ?? 0;
   // Without an end the range would be 0 to 0, which always holds for a whole database.
@@ -122,6 +121,6 @@ function readRange(object: JsonObject, place: JsonPlace): Constraint | undefined
   return end === undefined ? undefined : revisionRange({ start, end, selector }, place);
 }
 
-function readSelector(object: JsonObject, place: JsonPlace): Selector | undefined {
+function readSelector(object: JsonObject, place: FaultPlace): Selector | undefined {
   return readMember(object, ['selector'], place, (node, { field, faults }) => selectorFromJson(node, field, faults));
 }

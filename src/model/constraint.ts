@@ -5,20 +5,14 @@
  * `latest` is L: the revision of the latest event before the transaction that matches the selector, or 0; without a
  * selector, the revision of the database. The decision depends on nothing else, so every replica decides alike. (M7)
  */
-import { type ConstraintViolation, unreachable } from '#base';
+import type { ConstraintViolation } from '#base';
 import type { Selector } from './selector.ts';
 
 /** A constraint of a request; one from the log has numbers only. */
-export type Constraint = MinRevision | MaxRevision | RevisionRange;
+export type Constraint = RevisionBound | RevisionRange;
 
-export interface MinRevision {
-  readonly kind: 'min-revision';
-  readonly revision: number | bigint;
-  readonly selector?: Selector | undefined;
-}
-
-export interface MaxRevision {
-  readonly kind: 'max-revision';
+interface RevisionBound {
+  readonly kind: 'min-revision' | 'max-revision';
   readonly revision: number | bigint;
   readonly selector?: Selector | undefined;
 }
@@ -83,7 +77,5 @@ function unmetRequirement(constraint: Constraint, latest: number): string | unde
         return start <= latest && latest <= end ? undefined : `from ${start} to ${end}`;
       }
       return constraint.end <= latest ? undefined : `at least ${constraint.end}`;
-    default:
-      return unreachable(constraint);
   }
 }

@@ -28,7 +28,7 @@ import {
   type VersionNumber,
 } from './definition.ts';
 import { canonicalNames, checkDefinition, keyedTemplate, refuseUnservable } from './definition-rules.ts';
-import type { Faults } from './faults.ts';
+import type { FaultPlace, Faults } from './faults.ts';
 import { type JsonNode, type JsonObject, parseJson, textOfRaw } from './json.ts';
 import {
   describe,
@@ -37,7 +37,6 @@ import {
   isPresent,
   item,
   itemsFrom,
-  type JsonPlace,
   objectFrom,
   readMember,
   refuseOthers,
@@ -45,7 +44,7 @@ import {
   textsFrom,
 } from './json-read.ts';
 import { METADATA_BYTES_MAX } from './limits.ts';
-import { type ComponentName, parseComponentName, parseEventType } from './names.ts';
+import { type ComponentName, parseComponentName, parseName } from './names.ts';
 import { and, or, type SelectorTemplate, term } from './selector.ts';
 import { templateFromJson } from './selector-json.ts';
 
@@ -129,15 +128,15 @@ function readPresenter(reading: MetadataReading): Definition | undefined {
   return name && offers && { kind: 'presenter', name, offers, settings, ...head };
 }
 
-type Read<Value> = (node: JsonNode, place: JsonPlace) => Value | undefined;
+type Read<Value> = (node: JsonNode, place: FaultPlace) => Value | undefined;
 
 /** The members of the metadata, in snake case or camel case; unknown members are refused. */
 class MetadataReading {
   readonly #object: JsonObject;
-  readonly #place: JsonPlace;
+  readonly #place: FaultPlace;
   readonly #read: string[] = [];
 
-  constructor(object: JsonObject, place: JsonPlace) {
+  constructor(object: JsonObject, place: FaultPlace) {
     this.#object = object;
     this.#place = place;
   }
@@ -177,18 +176,18 @@ function spellings(name: string): readonly string[] {
   return camel === name ? [name] : [name, camel];
 }
 
-function nameFrom(node: JsonNode, place: JsonPlace): ComponentName | undefined {
+function nameFrom(node: JsonNode, place: FaultPlace): ComponentName | undefined {
   const text = textFrom(node, place);
   return text === undefined ? undefined : parseComponentName(text, place.field, place.faults);
 }
 
-function namesFrom(node: JsonNode, place: JsonPlace): readonly ComponentName[] | undefined {
+function namesFrom(node: JsonNode, place: FaultPlace): readonly ComponentName[] | undefined {
   const names = itemsFrom(node, place)?.map((each, index) => nameFrom(each, item(place, index)));
   return names?.filter((name) => name !== undefined);
 }
 
 /** Selects any of the event types; an empty list counts as absent. */
-function typesFrom(node: JsonNode, place: JsonPlace): SelectorTemplate | undefined {
+function typesFrom(node: JsonNode, place: FaultPlace): SelectorTemplate | undefined {
   const texts = itemsFrom(node, place)?.map((each, index) => textFrom(each, item(place, index)));
   if (texts === undefined || texts.includes(undefined)) return undefined;
   if (texts.length === 0) return place.faults.add(place.field, 'must name at least one event type');
@@ -199,8 +198,8 @@ function typesFrom(node: JsonNode, place: JsonPlace): SelectorTemplate | undefin
 }
 
 /** Any of the event types, or undefined with faults added. */
-export function typesTemplate(texts: readonly string[], place: JsonPlace): SelectorTemplate | undefined {
-  const types = texts.map((text, index) => parseEventType(text, item(place, index).field, place.faults));
+export function typesTemplate(texts: readonly string[], place: FaultPlace): SelectorTemplate | undefined {
+  const types = texts.map((text, index) => parseName(text, item(place, index).field, place.faults));
   const read = types.filter((type) => type !== undefined);
   return read.length === texts.length ? or(read.map((type) => term('by-type', type))) : undefined;
 }
@@ -224,7 +223,7 @@ function wordFrom<Value>(words: ReadonlyMap<string, Value>): Read<Value> {
   };
 }
 
-function schemaFrom(node: JsonNode, place: JsonPlace): ContentSchema | undefined {
+function schemaFrom(node: JsonNode, place: FaultPlace): ContentSchema | undefined {
   if (node.kind !== 'raw') return undefined;
   const uri = textOfRaw(node);
   if (uri !== undefined) return { kind: 'uri', uri };
@@ -235,7 +234,7 @@ function schemaFrom(node: JsonNode, place: JsonPlace): ContentSchema | undefined
 }
 
 /** The bytes of a JSON Schema without surrounding blanks, so that they equal those in metadata. */
-export function heldSchema(bytes: Uint8Array, { field, faults }: JsonPlace): ContentSchema | undefined {
+export function heldSchema(bytes: Uint8Array, { field, faults }: FaultPlace): ContentSchema | undefined {
   const node = parseJson(bytes);
   if (node.kind === 'fault') return faults.add(field, `must be ${SCHEMA_RULE}: ${node.message}`);
   if (node.kind !== 'object' && node.kind !== 'boolean') {
@@ -249,7 +248,7 @@ function isNotBlank(byte: number): boolean {
   return byte > 0x20;
 }
 
-function presenterFrom(node: JsonNode, place: JsonPlace): PresenterReference | undefined {
+function presenterFrom(node: JsonNode, place: FaultPlace): PresenterReference | undefined {
   if (node.kind === 'string') {
     const only = nameFrom(node, place);
     return only && { name: only, version: undefined };
@@ -263,17 +262,17 @@ function presenterFrom(node: JsonNode, place: JsonPlace): PresenterReference | u
   return name && { name, version };
 }
 
-function versionFrom(node: JsonNode, place: JsonPlace): VersionNumber | undefined {
+function versionFrom(node: JsonNode, place: FaultPlace): VersionNumber | undefined {
   const version = integerFrom(node, { min: 1, max: Number.MAX_SAFE_INTEGER }, place);
   return version === undefined ? undefined : toVersionNumber(version);
 }
 
-function offersFrom(node: JsonNode, place: JsonPlace): readonly OfferedContent[] | undefined {
+function offersFrom(node: JsonNode, place: FaultPlace): readonly OfferedContent[] | undefined {
   const offers = itemsFrom(node, place)?.map((each, index) => offerFrom(each, item(place, index)));
   return offers?.filter((offer) => offer !== undefined);
 }
 
-function offerFrom(node: JsonNode, place: JsonPlace): OfferedContent | undefined {
+function offerFrom(node: JsonNode, place: FaultPlace): OfferedContent | undefined {
   if (node.kind === 'string') return { contentType: node.value, schema: undefined };
   const object = objectFrom(node, place, 'must be a content type, or {"content_type": …, "schema": …}');
   if (object === undefined) return undefined;

@@ -4,11 +4,9 @@
  */
 import { compareBytes, encodeUtf8, quote, utf8Length } from '#base';
 import { type Definition, isVersionNumber, type StateViewDefinition } from './definition.ts';
-import type { Faults, Found } from './faults.ts';
+import { type FaultPlace, type Found, fieldBelow } from './faults.ts';
 import {
-  CONTENT_TYPE_BYTES_MAX,
   DESCRIPTION_BYTES_MAX,
-  NAME_BYTES_MAX,
   OFFERS_MAX,
   PRESENTER_SETTING_BYTES_MAX,
   PRESENTER_SETTINGS_MAX,
@@ -16,12 +14,12 @@ import {
   STATE_VIEW_NAMES_MAX,
   URI_BYTES_MAX,
 } from './limits.ts';
-import { isMediaType, isScriptType } from './media-type.ts';
+import { isScriptType, mediaTypeRule } from './media-type.ts';
 import { type ComponentName, isComponentName } from './names.ts';
 import { and, parameter, type Selector, type SelectorTemplate } from './selector.ts';
 import { sizeFault } from './selector-rules.ts';
 import { type Bindings, bindTemplate, parametersOf } from './selector-template.ts';
-import { describeTextFault, nameFault } from './text-rules.ts';
+import { describeTextFault, nameRule } from './text-rules.ts';
 import { isUriReference } from './uri.ts';
 
 /** Parameter of the key of a State View with one state per key. */
@@ -30,11 +28,6 @@ const KEY_BINDING: string = `subject.${KEY_PARAMETER}`;
 
 /** The name of a function in WIT or in the language of a guest. */
 const FUNCTION_NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,127}$/;
-
-export interface RulesPlace {
-  readonly field: string;
-  readonly faults: Faults;
-}
 
 /** The selector of a State View with keys: adds the binding of the key unless it is present. */
 export function keyedTemplate(selector: SelectorTemplate, keyType: StateViewDefinition['keyType']): SelectorTemplate {
@@ -54,7 +47,7 @@ export function isKeyOf(keyType: StateViewDefinition['keyType'], value: string):
 export function bindView(
   { selector, keyType }: Pick<StateViewDefinition, 'selector' | 'keyType'>,
   bindings: Bindings,
-  place: RulesPlace,
+  place: FaultPlace,
 ): Selector | undefined {
   const { field, faults } = place;
   const bound = bindTemplate(selector, bindings, place);
@@ -69,7 +62,7 @@ export function canonicalNames(names: readonly ComponentName[]): readonly Compon
 }
 
 /** Adds a fault for each violated rule. */
-export function checkDefinition(definition: Definition, place: RulesPlace): void {
+export function checkDefinition(definition: Definition, place: FaultPlace): void {
   const { name, description, sourceCodeUri } = definition;
   if (!isComponentName(name))
     addFault(place, 'name', 'must be a letter, then up to 127 letters, digits, "_", "." or "-"', name);
@@ -89,7 +82,7 @@ export function checkDefinition(definition: Definition, place: RulesPlace): void
  * another origin can load a rendered state by `<script src>`, and a range. Only publications are checked; stored
  * definitions may be older than these rules.
  */
-export function refuseUnservable(definition: Definition, place: RulesPlace): void {
+export function refuseUnservable(definition: Definition, place: FaultPlace): void {
   if (definition.kind === 'state-view') refuseType(definition.contentType, 'content_type', place);
   if (definition.kind !== 'presenter') return;
   for (const [index, { contentType }] of definition.offers.entries()) {
@@ -97,13 +90,13 @@ export function refuseUnservable(definition: Definition, place: RulesPlace): voi
   }
 }
 
-function refuseType(contentType: string, name: string, place: RulesPlace): void {
+function refuseType(contentType: string, name: string, place: FaultPlace): void {
   if (isScriptType(contentType)) addFault(place, name, 'must not be a script', contentType);
   const [type = ''] = contentType.split(';', 1);
   if (type.includes('*')) addFault(place, name, 'must be one media type, without "*"', contentType);
 }
 
-function checkStateView(view: StateViewDefinition, place: RulesPlace): void {
+function checkStateView(view: StateViewDefinition, place: FaultPlace): void {
   checkContentType(view.contentType, 'content_type', place);
   if (view.schema?.kind === 'uri') checkUri(view.schema.uri, 'content_schema', place);
   if (view.schema?.kind === 'held') checkSchema(view.schema.bytes, place);
@@ -127,7 +120,7 @@ function checkStateView(view: StateViewDefinition, place: RulesPlace): void {
     addFault(place, 'event_selector', `${size.rule}, with what events and key_type add`, size.found);
 }
 
-function checkOffers({ offers }: Definition & { readonly kind: 'presenter' }, place: RulesPlace): void {
+function checkOffers({ offers }: Definition & { readonly kind: 'presenter' }, place: FaultPlace): void {
   if (offers.length === 0) addFault(place, 'content_types', 'must offer at least one content type');
   checkCount(offers.length, OFFERS_MAX, { ...place, name: 'content_types' });
   const seen = new Set<string>();
@@ -140,13 +133,12 @@ function checkOffers({ offers }: Definition & { readonly kind: 'presenter' }, pl
   }
 }
 
-function checkSettings({ settings }: Definition & { readonly kind: 'presenter' }, place: RulesPlace): void {
+function checkSettings({ settings }: Definition & { readonly kind: 'presenter' }, place: FaultPlace): void {
   checkCount(settings.size, PRESENTER_SETTINGS_MAX, { ...place, name: 'settings' });
   for (const [key, value] of settings) {
     const name = `settings[${quote(key)}]`;
-    const bytes = encodeUtf8(key);
-    const fault = key.isWellFormed() ? nameFault(bytes, 0, bytes.length) : 'ill-formed';
-    if (fault !== undefined) addFault(place, name, describeTextFault(fault, NAME_BYTES_MAX), key);
+    const rule = nameRule(key);
+    if (rule !== undefined) addFault(place, name, rule, key);
     if (utf8Length(value) > PRESENTER_SETTING_BYTES_MAX) {
       addFault(place, name, describeTextFault('too-long', PRESENTER_SETTING_BYTES_MAX), value);
     }
@@ -154,37 +146,31 @@ function checkSettings({ settings }: Definition & { readonly kind: 'presenter' }
 }
 
 /** Line breaks and other control characters are allowed. */
-function checkLength(text: string, name: string, place: RulesPlace): void {
+function checkLength(text: string, name: string, place: FaultPlace): void {
   if (utf8Length(text) <= DESCRIPTION_BYTES_MAX) return;
   addFault(place, name, describeTextFault('too-long', DESCRIPTION_BYTES_MAX), text);
 }
 
-function checkUri(text: string, name: string, place: RulesPlace): void {
+function checkUri(text: string, name: string, place: FaultPlace): void {
   const bytes = encodeUtf8(text);
   if (bytes.length <= URI_BYTES_MAX && isUriReference(bytes, 0, bytes.length)) return;
   addFault(place, name, `must be a URI-reference of at most ${URI_BYTES_MAX} bytes`, text);
 }
 
-function checkContentType(text: string, name: string, place: RulesPlace): void {
-  const bytes = encodeUtf8(text);
-  if (bytes.length <= CONTENT_TYPE_BYTES_MAX && isMediaType(bytes, 0, bytes.length)) return;
-  addFault(
-    place,
-    name,
-    `must be a media type such as application/json, of at most ${CONTENT_TYPE_BYTES_MAX} bytes`,
-    text,
-  );
+function checkContentType(text: string, name: string, place: FaultPlace): void {
+  const rule = mediaTypeRule(text);
+  if (rule !== undefined) addFault(place, name, rule, text);
 }
 
-function checkSchema(bytes: Uint8Array, place: RulesPlace): void {
+function checkSchema(bytes: Uint8Array, place: FaultPlace): void {
   if (bytes.length >= 1 && bytes.length <= SCHEMA_BYTES_MAX) return;
   addFault(place, 'content_schema', `must be 1 to ${SCHEMA_BYTES_MAX} bytes`, bytes.length);
 }
 
-function checkCount(count: number, max: number, place: RulesPlace & { readonly name: string }): void {
+function checkCount(count: number, max: number, place: FaultPlace & { readonly name: string }): void {
   if (count > max) addFault(place, place.name, `must be at most ${max}`, count);
 }
 
-function addFault({ field, faults }: RulesPlace, name: string, rule: string, found?: Found): void {
-  faults.add(field === '' ? name : `${field}.${name}`, rule, found);
+function addFault(place: FaultPlace, name: string, rule: string, found?: Found): void {
+  place.faults.add(fieldBelow(place, name), rule, found);
 }

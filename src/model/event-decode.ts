@@ -15,23 +15,28 @@ import {
 } from './event-place.ts';
 import { ENTRY_TAG, TAG, VALUE_TAG } from './event-wire.ts';
 import { Faults } from './faults.ts';
+import { unknownFieldRule } from './message-fields.ts';
 import { mergeTimestamp, showTimestamp, TIMESTAMP_RULE } from './timestamp-wire.ts';
-import { unknownFieldRule } from './unknown-field.ts';
 
-interface Draft {
-  id: string;
-  specVersion: string;
-  type: string;
-  source: string;
-  subject: string | undefined;
-  instant: Instant | undefined;
-  timeText: string | undefined;
-  data: Uint8Array;
-  dataKind: number;
-  dataContentType: string | undefined;
-  dataSchema: string | undefined;
+type Draft = { -readonly [Name in keyof Omit<Event, 'time' | 'extensions'>]: Event[Name] } & {
+  instant?: Instant | undefined;
+  timeText?: string;
   readonly extensions: Map<string, ExtensionValue>;
-}
+};
+
+type TextName = 'id' | 'specVersion' | 'type' | 'source' | 'subject' | 'dataContentType' | 'dataSchema' | 'timeText';
+
+/** The fields that are texts, by tag, and the names of their attributes in faults. */
+const TEXTS: ReadonlyMap<number, readonly [member: TextName, attribute: string]> = new Map([
+  [TAG.ID, ['id', 'id']],
+  [TAG.SPEC_VERSION, ['specVersion', 'specversion']],
+  [TAG.TYPE, ['type', 'type']],
+  [TAG.SOURCE, ['source', 'source']],
+  [TAG.SUBJECT, ['subject', 'subject']],
+  [TAG.DATA_CONTENT_TYPE, ['dataContentType', 'datacontenttype']],
+  [TAG.DATA_SCHEMA, ['dataSchema', 'dataschema']],
+  [TAG.TIME_TEXT, ['timeText', 'time_text']],
+]);
 
 /** The event in `[from, to)`, or undefined with faults added. `data` is a view into `bytes`. */
 export function decodeEvent(bytes: Uint8Array, from: number, to: number, place: EventPlace): Event | undefined {
@@ -42,14 +47,16 @@ export function decodeEvent(bytes: Uint8Array, from: number, to: number, place: 
 
 /** Decodes, replacing invalid attributes by valid ones. Undefined only when the bytes are no such message. */
 export function draftEvent(bytes: Uint8Array, from: number, to: number, place: EventPlace): Event | undefined {
-  const draft = emptyDraft();
+  const required = { id: '', specVersion: '', type: '', source: '' };
+  const draft: Draft = { ...required, data: NO_BYTES, dataKind: DATA_KIND.UNSPECIFIED, extensions: new Map() };
   const reader = new ProtoReader(bytes, from, to);
   while (!reader.done) decodeField(draft, reader, place);
   if (reader.failed) return addEventFault(place, '', 'must be a protobuf message of cairn.v1.Event');
-  if (draft.timeText !== undefined && draft.instant === undefined) {
-    return addEventFault(place, 'time', 'must be set when time_text is', draft.timeText);
+  const { instant, timeText: text, ...attributes } = draft;
+  if (text !== undefined && instant === undefined) {
+    return addEventFault(place, 'time', 'must be set when time_text is', text);
   }
-  return eventOf(draft);
+  return { ...attributes, time: instant === undefined ? undefined : { instant, text } };
 }
 
 /** Decodes an event that was accepted before. `data` is a view into `bytes`. */
@@ -59,71 +66,16 @@ export function readEvent(bytes: Uint8Array, from: number, to: number): Event {
   return event;
 }
 
-function emptyDraft(): Draft {
-  return {
-    id: '',
-    specVersion: '',
-    type: '',
-    source: '',
-    subject: undefined,
-    instant: undefined,
-    timeText: undefined,
-    data: NO_BYTES,
-    dataKind: DATA_KIND.UNSPECIFIED,
-    dataContentType: undefined,
-    dataSchema: undefined,
-    extensions: new Map(),
-  };
-}
-
-function eventOf(draft: Draft): Event {
-  const { instant, timeText, ...attributes } = draft;
-  return { ...attributes, time: instant === undefined ? undefined : { instant, text: timeText } };
-}
-
 function decodeField(draft: Draft, reader: ProtoReader, place: EventPlace): void {
   const tag = reader.tag();
-  switch (tag) {
-    case TAG.ID:
-      draft.id = readText(reader, place, 'id');
-      return;
-    case TAG.SPEC_VERSION:
-      draft.specVersion = readText(reader, place, 'specversion');
-      return;
-    case TAG.TYPE:
-      draft.type = readText(reader, place, 'type');
-      return;
-    case TAG.SOURCE:
-      draft.source = readText(reader, place, 'source');
-      return;
-    case TAG.SUBJECT:
-      draft.subject = readText(reader, place, 'subject');
-      return;
-    case TAG.TIME:
-      draft.instant = readInstant(reader, draft.instant, { place, name: 'time', addFault: addEventFault });
-      return;
-    case TAG.DATA:
-      draft.data = readBytes(reader);
-      return;
-    case TAG.EXTENSIONS:
-      decodeExtension(draft.extensions, reader, place);
-      return;
-    case TAG.DATA_CONTENT_TYPE:
-      draft.dataContentType = readText(reader, place, 'datacontenttype');
-      return;
-    case TAG.DATA_SCHEMA:
-      draft.dataSchema = readText(reader, place, 'dataschema');
-      return;
-    case TAG.DATA_KIND:
-      draft.dataKind = reader.signedVarint() | 0;
-      return;
-    case TAG.TIME_TEXT:
-      draft.timeText = readText(reader, place, 'time_text');
-      return;
-    default:
-      reader.skipField(tag);
-      if (!reader.failed) refuseOtherField(tag, place, 'cairn.v1.Event');
-  }
+  const text = TEXTS.get(tag);
+  if (text !== undefined) draft[text[0]] = readText(reader, place, text[1]);
+  else if (tag === TAG.TIME) {
+    draft.instant = readInstant(reader, draft.instant, { place, name: 'time', addFault: addEventFault });
+  } else if (tag === TAG.DATA) draft.data = reader.view();
+  else if (tag === TAG.EXTENSIONS) decodeExtension(draft.extensions, reader, place);
+  else if (tag === TAG.DATA_KIND) draft.dataKind = reader.signedVarint() | 0;
+  else refuseOtherField(reader, tag, place, 'cairn.v1.Event');
 }
 
 const SERVER_FIELDS: ReadonlyMap<number, string> = new Map([
@@ -133,7 +85,9 @@ const SERVER_FIELDS: ReadonlyMap<number, string> = new Map([
 ]);
 
 /** Refuses an unknown field: it could not be stored. */
-export function refuseOtherField(tag: number, place: EventPlace, shape: EventShape): void {
+export function refuseOtherField(reader: ProtoReader, tag: number, place: EventPlace, shape: EventShape): void {
+  reader.skipField(tag);
+  if (reader.failed) return;
   const name = shape === 'cairn.v1.Event' ? SERVER_FIELDS.get(tag) : undefined;
   if (name !== undefined) addEventFault(place, name, 'must be absent: the server sets it');
   else addEventFault(place, `${Math.floor(tag / 8)}`, unknownFieldRule(tag, shape));
@@ -155,20 +109,10 @@ export function readText(
   return text ?? standInFor(attribute);
 }
 
-function readBytes(reader: ProtoReader): Uint8Array {
-  const start = reader.lengthDelimited();
-  return reader.bytes.subarray(start, reader.at);
-}
-
-function failed(reader: ProtoReader): undefined {
-  reader.fail();
-}
-
 /** Reads one entry of a map of attributes into `attributes`; the last of one name wins. */
 export function decodeExtension(attributes: Map<string, ExtensionValue>, reader: ProtoReader, place: EventPlace): void {
-  const start = reader.lengthDelimited();
+  const entry = reader.message();
   if (reader.failed) return;
-  const entry = new ProtoReader(reader.bytes, start, reader.at);
   let name = '';
   let value: ExtensionValue | undefined;
   while (!entry.done) {
@@ -203,9 +147,7 @@ function decodeExtensionValue(
   earlier: ExtensionValue | undefined,
   named: AttributePlace,
 ): ExtensionValue | undefined {
-  const start = reader.lengthDelimited();
-  if (reader.failed) return undefined;
-  const message = new ProtoReader(reader.bytes, start, reader.at);
+  const message = reader.message();
   const { place, name, addFault } = named;
   let value = earlier;
   while (!message.done) {
@@ -213,7 +155,7 @@ function decodeExtensionValue(
     if (tag === VALUE_TAG.BOOLEAN) value = { kind: 'boolean', value: message.varint() !== 0 };
     else if (tag === VALUE_TAG.INTEGER) value = { kind: 'integer', value: message.signedVarint() | 0 };
     else if (tag === VALUE_TAG.STRING) value = { kind: 'string', value: readText(message, place, name, addFault) };
-    else if (tag === VALUE_TAG.BYTES) value = { kind: 'bytes', value: readBytes(message) };
+    else if (tag === VALUE_TAG.BYTES) value = { kind: 'bytes', value: message.view() };
     else if (tag === VALUE_TAG.URI) value = { kind: 'uri', value: readText(message, place, name, addFault) };
     else if (tag === VALUE_TAG.URI_REF) value = { kind: 'uri-ref', value: readText(message, place, name, addFault) };
     else if (tag === VALUE_TAG.TIMESTAMP) value = mergeTimestampValue(message, value, named);
@@ -239,7 +181,10 @@ function readInstant(
   { place, name, addFault }: AttributePlace,
 ): Instant | undefined {
   const sent = mergeTimestamp(reader, earlier);
-  if (sent === undefined) return failed(reader);
+  if (sent === undefined) {
+    reader.fail();
+    return undefined;
+  }
   const { seconds, nanos } = sent;
   if (typeof seconds === 'number') return { seconds, nanos };
   addFault(place, name, TIMESTAMP_RULE, showTimestamp(sent));

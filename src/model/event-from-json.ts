@@ -12,8 +12,9 @@ import { DATA_KIND, type EffectiveTime, type Event, type ExtensionValue, SPEC_VE
 import { type EventPlace, standInFor } from './event-place.ts';
 import { acceptDecoded } from './event-walk.ts';
 import { CORE_NAMES, INT32_MAX, INT32_MIN } from './event-wire.ts';
+import type { FaultPlace } from './faults.ts';
 import { type JsonNode, type JsonObject, textOfRaw } from './json.ts';
-import { describe, inside, isPresent, type JsonPlace, objectFrom, textFrom, timeRule } from './json-read.ts';
+import { describe, inside, isPresent, objectFrom, textFrom, timeRule } from './json-read.ts';
 import { isJsonType } from './media-type.ts';
 
 const BASE64_NAME = 'data_base64';
@@ -54,21 +55,21 @@ function draftFrom(node: JsonNode, { faults, list, index }: EventPlace): Event |
   };
 }
 
-function optionalText(object: JsonObject, name: string, place: JsonPlace): string | undefined {
+function optionalText(object: JsonObject, name: string, place: FaultPlace): string | undefined {
   const node = object.members.get(name);
   if (!isPresent(node)) return undefined;
   return textFrom(node, inside(place, name)) ?? standInFor(name);
 }
 
 /** An absent text is empty in the bytes, where the walk reports it; an empty text in the request is reported here. */
-function requiredText(object: JsonObject, name: keyof typeof NOT_EMPTY, place: JsonPlace): string {
+function requiredText(object: JsonObject, name: keyof typeof NOT_EMPTY, place: FaultPlace): string {
   const text = optionalText(object, name, place);
   if (text !== '') return text ?? '';
   place.faults.add(inside(place, name).field, NOT_EMPTY[name], text);
   return standInFor(name);
 }
 
-function timeFrom(object: JsonObject, place: JsonPlace): EffectiveTime | undefined {
+function timeFrom(object: JsonObject, place: FaultPlace): EffectiveTime | undefined {
   const node = object.members.get('time');
   if (!isPresent(node)) return undefined;
   const text = textFrom(node, inside(place, 'time'));
@@ -83,7 +84,7 @@ type Payload = Pick<Event, 'data' | 'dataKind'>;
 
 const NO_PAYLOAD: Payload = { data: NO_BYTES, dataKind: DATA_KIND.UNSPECIFIED };
 
-function payloadFrom(object: JsonObject, contentType: string | undefined, place: JsonPlace): Payload {
+function payloadFrom(object: JsonObject, contentType: string | undefined, place: FaultPlace): Payload {
   const data = object.members.get('data');
   const base64 = object.members.get(BASE64_NAME);
   if (!isPresent(base64)) return data === undefined ? NO_PAYLOAD : payloadOfData(data, contentType, place);
@@ -98,7 +99,7 @@ function payloadFrom(object: JsonObject, contentType: string | undefined, place:
   return { data: bytes ?? NO_BYTES, dataKind: DATA_KIND.BINARY };
 }
 
-function payloadOfData(data: JsonNode, contentType: string | undefined, place: JsonPlace): Payload {
+function payloadOfData(data: JsonNode, contentType: string | undefined, place: FaultPlace): Payload {
   assert(data.kind === 'raw', 'Bodies with events are parsed with raw data', data.kind);
   const isText = contentType !== undefined && !isJsonType(contentType);
   const text = isText ? textOfRaw(data) : undefined;
@@ -109,7 +110,7 @@ function payloadOfData(data: JsonNode, contentType: string | undefined, place: J
   return { data: encodeUtf8(text), dataKind: DATA_KIND.TEXT };
 }
 
-function extensionsFrom(object: JsonObject, place: JsonPlace): Event['extensions'] {
+function extensionsFrom(object: JsonObject, place: FaultPlace): Event['extensions'] {
   const extensions = new Map<string, ExtensionValue>();
   for (const [name, node] of object.members) {
     if (CORE_NAMES.has(name) || name === BASE64_NAME || !isPresent(node)) continue;
@@ -119,7 +120,7 @@ function extensionsFrom(object: JsonObject, place: JsonPlace): Event['extensions
 }
 
 /** Reports an invalid extension and replaces it by `false`. */
-function extensionFrom(node: JsonNode, place: JsonPlace): ExtensionValue {
+function extensionFrom(node: JsonNode, place: FaultPlace): ExtensionValue {
   if (node.kind === 'boolean') return { kind: 'boolean', value: node.value };
   if (node.kind === 'string') return { kind: 'string', value: textFrom(node, place) ?? '' };
   if (node.kind === 'number' && /^-?\d+$/.test(node.text)) {

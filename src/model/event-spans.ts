@@ -6,13 +6,15 @@
  * (event-layout.ts) trusts nothing.
  */
 import { assert } from '#base';
-import type { EventFacts } from './event.ts';
 import { TAG } from './event-wire.ts';
 import { readTimestamp } from './timestamp-wire.ts';
 import { streamSpan } from './uri.ts';
 
-/** Offsets into the array that was read; a start of −1 means absent. */
-export class EventSpans implements EventFacts {
+/**
+ * Half-open ranges in the array that was read. A start of −1 means that the attribute is absent. The stream lies inside
+ * the source.
+ */
+export class EventSpans {
   idStart = -1;
   idEnd = -1;
   versionStart = -1;
@@ -38,7 +40,7 @@ export class EventSpans implements EventFacts {
   schemaStart = -1;
   schemaEnd = -1;
   dataKind = 0;
-  /** Set by `placeTime`. */
+  /** Set by `placeTime`; 0 without a time. */
   seconds = 0;
   nanos = 0;
 
@@ -173,6 +175,8 @@ export class EventSpans implements EventFacts {
     this.streamStart = -1;
   }
 }
+
+export type EventFacts = Readonly<EventSpans>;
 
 /** Offsets in an event that was accepted before; other bytes are a corruption of stored data. */
 export function eventFacts(bytes: Uint8Array, from: number, to: number): EventSpans {

@@ -6,12 +6,13 @@
  * JSON: the other forms are encoded first and then walked.
  */
 import { assert } from '#base';
-import type { Event, EventFacts } from './event.ts';
+import type { Event } from './event.ts';
 import { checkEvent } from './event-check.ts';
 import { draftEvent } from './event-decode.ts';
 import { encodeEvent } from './event-encode.ts';
 import { layOutEvent } from './event-layout.ts';
 import type { EventPlace } from './event-place.ts';
+import type { EventFacts } from './event-spans.ts';
 
 /**
  * Checks everything about the event in `[from, to)`. `'not-canonical'`: not checked yet, decode and encode it;

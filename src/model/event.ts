@@ -54,24 +54,3 @@ export interface ServerFields {
   /** Present where it differs from the client's id. */
   readonly storedId?: string | undefined;
 }
-
-/**
- * Offsets of the parts of an event in its canonical bytes, as half-open ranges in the array that was walked. A start of
- * −1 means that the attribute is absent. `stream` lies inside `source`.
- */
-export interface EventFacts {
-  readonly idStart: number;
-  readonly idEnd: number;
-  readonly typeStart: number;
-  readonly typeEnd: number;
-  readonly sourceStart: number;
-  readonly sourceEnd: number;
-  readonly streamStart: number;
-  readonly streamEnd: number;
-  readonly subjectStart: number;
-  readonly subjectEnd: number;
-  /** True when the event has its own time; otherwise seconds and nanos are 0. */
-  readonly hasTime: boolean;
-  readonly seconds: number;
-  readonly nanos: number;
-}

@@ -21,6 +21,17 @@ export function numberAsWritten(text: string): Found {
   return /^-?\d+(?:\.\d+)?$/.test(text) ? { said: cut(text, FAULT_VALUE_LENGTH_MAX) } : text;
 }
 
+/** Path of a part of the request, empty for the request itself, and the collection of its faults. */
+export interface FaultPlace {
+  readonly field: string;
+  readonly faults: Faults;
+}
+
+/** The path of a field below the place. */
+export function fieldBelow({ field }: FaultPlace, name: string): string {
+  return field === '' ? name : `${field}.${name}`;
+}
+
 export class Faults {
   readonly #violations: FieldViolation[] = [];
   #count = 0;

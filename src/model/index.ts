@@ -58,7 +58,7 @@ export {
 export { acceptCloudEvent, acceptCloudEventParts, type CloudEventParts, eventParts } from './cloud-event.ts';
 export { type AskedCommand, type Command, commandFrom, type Pairs } from './command.ts';
 export { asAsked, type Constraint, decide } from './constraint.ts';
-export { constraintFromJson, constraintsFromJson } from './constraint-json.ts';
+export { constraintsFromJson } from './constraint-json.ts';
 export { checkConstraints } from './constraint-rules.ts';
 export { decodeConstraint, encodeConstraint } from './constraint-wire.ts';
 export {
@@ -69,7 +69,6 @@ export {
   type ContentSchema,
   type DefinedVersion,
   type Definition,
-  FOLD_ORDERS,
   type FoldOrder,
   isComponentDigest,
   isVersionNumber,
@@ -79,17 +78,15 @@ export {
   type MaintenanceMode,
   NEW_VERSION_STATUS,
   PRIORITIES,
-  type PresenterDefinition,
   type PresenterReference,
   type Priority,
   REDUCE_FUNCTION,
-  type StateChangeDefinition,
   type StateViewDefinition,
   toVersionNumber,
   type VersionNumber,
   type VersionStatus,
 } from './definition.ts';
-export { decodeDefinition, encodeDefinition } from './definition-bytes.ts';
+export { encodeDefinition } from './definition-bytes.ts';
 export {
   BLOB_PART_BYTES,
   type ComponentTitle,
@@ -104,31 +101,17 @@ export {
   type TimedDefinitionEntry,
 } from './definition-entry.ts';
 export { definitionFromJson, heldSchema, typesTemplate } from './definition-json.ts';
-export {
-  bindView,
-  canonicalNames,
-  checkDefinition,
-  isKeyOf,
-  keyedTemplate,
-  refuseUnservable,
-} from './definition-rules.ts';
-export {
-  DATA_KIND,
-  type Event,
-  type EventFacts,
-  type ExtensionValue,
-  type ServerFields,
-  SPEC_VERSION,
-} from './event.ts';
-export { decodeEvent, readEvent } from './event-decode.ts';
+export { bindView, canonicalNames, checkDefinition, keyedTemplate, refuseUnservable } from './definition-rules.ts';
+export { DATA_KIND, type Event, type ServerFields, SPEC_VERSION } from './event.ts';
+export { readEvent } from './event-decode.ts';
 export { encodeEvent } from './event-encode.ts';
 export { acceptJsonEvent } from './event-from-json.ts';
 export { EventJsonBytes, eventToJson } from './event-json-bytes.ts';
 export type { EventShape } from './event-place.ts';
 export { foundBytes } from './event-place.ts';
-export { EventSpans, eventFacts } from './event-spans.ts';
-export { acceptDecoded, acceptEvent, walkEvent } from './event-walk.ts';
-export { describeFault, Faults, type Found, numberAsWritten } from './faults.ts';
+export { type EventFacts, EventSpans, eventFacts } from './event-spans.ts';
+export { acceptEvent, walkEvent } from './event-walk.ts';
+export { describeFault, type FaultPlace, Faults, type Found, numberAsWritten } from './faults.ts';
 export {
   type JsonFault,
   type JsonNode,
@@ -146,7 +129,6 @@ export {
   isPresent,
   item,
   itemsFrom,
-  type JsonPlace,
   member,
   readMember,
   refuseOthers,
@@ -157,12 +139,8 @@ export {
 export { isWellFormedJson } from './json-scan.ts';
 export {
   COMMAND_BODY_BYTES_MAX,
-  COMMAND_PAIRS_MAX,
-  COMMAND_VALUE_BYTES_MAX,
   COMPONENT_BYTES_MAX,
   CONSTRAINTS_MAX,
-  JSON_DEPTH_MAX,
-  JSON_VALUES_MAX,
   MESSAGE_FIELDS_MAX,
   METADATA_BYTES_MAX,
   PRINCIPAL_ATTRIBUTES_MAX,
@@ -178,20 +156,19 @@ export {
   type StoredEventId,
 } from './logged-transaction.ts';
 export { isJsonType, isTextType } from './media-type.ts';
+export { refuseField, textField } from './message-fields.ts';
 export {
   type ComponentName,
   isComponentName,
   isDatabaseName,
   parseComponentName,
   parseDatabaseName,
-  parseEventType,
+  parseName,
   parseNamePrefix,
-  parseStreamName,
-  parseSubject,
   parseTransactionId,
   streamOfSource,
 } from './names.ts';
-export { fillPath, openNames, type PathTemplate, parsePathTemplate } from './path-template.ts';
+
 export {
   constraintsOf,
   encodeTransactPayload,
@@ -225,7 +202,6 @@ export {
   and,
   NO_SUBJECT,
   or,
-  type ParameterSelector,
   type ParameterTerm,
   parameter,
   type Selector,
@@ -233,17 +209,11 @@ export {
   type TermKind,
   term,
 } from './selector.ts';
-export { selectionFromJson, selectorFromJson, selectorToJson, templateFromJson } from './selector-json.ts';
+export { selectorFromJson, selectorToJson } from './selector-json.ts';
 export { type Matcher, matcherOf, storedMatcherOf } from './selector-match.ts';
-export { type Conjunction, normalise, type SubjectMatch, selectorOf, type TextMatch } from './selector-normal.ts';
-export { type Bindings, bindTemplate, parametersOf } from './selector-template.ts';
-export {
-  decodeSelection,
-  decodeSelector,
-  decodeTemplate,
-  decodeTemplateSelection,
-  encodeSelector,
-} from './selector-wire.ts';
+export { type Conjunction, normalise, selectorOf, type TextMatch } from './selector-normal.ts';
+export { parametersOf } from './selector-template.ts';
+export { decodeSelection, decodeTemplateSelection, encodeSelector } from './selector-wire.ts';
 export {
   instantOfTimestamp,
   mergeTimestamp,
@@ -252,7 +222,6 @@ export {
   TIMESTAMP_RULE,
 } from './timestamp-wire.ts';
 export {
-  isOrigin,
   NO_OPTIONS,
   ORIGIN,
   ORIGIN_NAMES,
@@ -262,5 +231,4 @@ export {
 } from './transaction.ts';
 export { optionsOfBody, type TransactionBodyView, transactionIdOfBody } from './transaction-body.ts';
 export { OPTION_NAMES, optionsFromJson } from './transaction-json.ts';
-export { decodeTransactionOptions, encodeTransactionOptions } from './transaction-options.ts';
-export { refuseField } from './unknown-field.ts';
+export { decodeTransactionOptions } from './transaction-options.ts';

@@ -12,31 +12,25 @@ import {
   quote,
   unreachable,
 } from '#base';
-import type { Faults, Said } from './faults.ts';
+import { type FaultPlace, fieldBelow, type Said } from './faults.ts';
 import type { JsonNode, JsonObject } from './json.ts';
 import { FAULT_VALUE_LENGTH_MAX } from './limits.ts';
 import { integerRule, parseRevisionText, revisionRule } from './revision-text.ts';
 
-/** Path of a value in the request, and the collection of its faults. */
-export interface JsonPlace {
-  readonly field: string;
-  readonly faults: Faults;
-}
-
 const WORD = /^[\w.-]+$/;
 
 /** The path of a member; a name that is empty, blank or not a word is quoted. */
-export function inside({ field, faults }: JsonPlace, name: string): JsonPlace {
+export function inside({ field, faults }: FaultPlace, name: string): FaultPlace {
   if (!WORD.test(name)) return { field: `${field}[${quote(name)}]`, faults };
-  return { field: field === '' ? name : `${field}.${name}`, faults };
+  return { field: fieldBelow({ field, faults }, name), faults };
 }
 
-export function item({ field, faults }: JsonPlace, index: number): JsonPlace {
+export function item({ field, faults }: FaultPlace, index: number): FaultPlace {
   return { field: `${field}[${index}]`, faults };
 }
 
 /** The member under any of its spellings, unless absent or null. Two spellings at once are a fault. */
-export function member(object: JsonObject, spellings: readonly string[], place: JsonPlace): JsonNode | undefined {
+export function member(object: JsonObject, spellings: readonly string[], place: FaultPlace): JsonNode | undefined {
   const present = spellings.filter((name) => isPresent(object.members.get(name)));
   if (present.length > 1) place.faults.add(place.field, `must have only one of ${present.join(', ')}`);
   return present[0] === undefined ? undefined : object.members.get(present[0]);
@@ -46,8 +40,8 @@ export function member(object: JsonObject, spellings: readonly string[], place: 
 export function readMember<Value>(
   object: JsonObject,
   spellings: readonly string[],
-  place: JsonPlace,
-  read: (node: JsonNode, place: JsonPlace) => Value,
+  place: FaultPlace,
+  read: (node: JsonNode, place: FaultPlace) => Value,
 ): Value | undefined {
   const node = member(object, spellings, place);
   return node === undefined ? undefined : read(node, inside(place, spellings[0] ?? ''));
@@ -63,7 +57,7 @@ export function isPresent(node: JsonNode | undefined): node is JsonNode {
 }
 
 /** Adds a fault for each unknown member: a typing error must not change the request. */
-export function refuseOthers(object: JsonObject, known: readonly string[], place: JsonPlace): void {
+export function refuseOthers(object: JsonObject, known: readonly string[], place: FaultPlace): void {
   for (const name of object.members.keys()) {
     if (!known.includes(name)) place.faults.add(inside(place, name).field, unknownRule(name, known));
   }
@@ -78,17 +72,17 @@ function unknownRule(name: string, known: readonly string[]): string {
 
 export function objectFrom(
   node: JsonNode,
-  { field, faults }: JsonPlace,
+  { field, faults }: FaultPlace,
   rule = 'must be an object',
 ): JsonObject | undefined {
   return node.kind === 'object' ? node : faults.add(field, rule, describe(node));
 }
 
-export function itemsFrom(node: JsonNode, { field, faults }: JsonPlace): readonly JsonNode[] | undefined {
+export function itemsFrom(node: JsonNode, { field, faults }: FaultPlace): readonly JsonNode[] | undefined {
   return node.kind === 'array' ? node.items : faults.add(field, 'must be an array', describe(node));
 }
 
-export function textFrom(node: JsonNode, { field, faults }: JsonPlace): string | undefined {
+export function textFrom(node: JsonNode, { field, faults }: FaultPlace): string | undefined {
   if (node.kind !== 'string') return faults.add(field, 'must be a string', describe(node));
   return node.value.isWellFormed()
     ? node.value
@@ -98,8 +92,8 @@ export function textFrom(node: JsonNode, { field, faults }: JsonPlace): string |
 /** An object of texts under arbitrary names; `inner` gives the path of each. */
 export function textsFrom(
   node: JsonNode,
-  place: JsonPlace,
-  inner: (place: JsonPlace, name: string) => JsonPlace = inside,
+  place: FaultPlace,
+  inner: (place: FaultPlace, name: string) => FaultPlace = inside,
 ): ReadonlyMap<string, string> {
   const texts = new Map<string, string>();
   for (const [key, value] of objectFrom(node, place)?.members ?? []) {
@@ -109,17 +103,17 @@ export function textsFrom(
   return texts;
 }
 
-export function booleanFrom(node: JsonNode, { field, faults }: JsonPlace): boolean | undefined {
+export function booleanFrom(node: JsonNode, { field, faults }: FaultPlace): boolean | undefined {
   return node.kind === 'boolean' ? node.value : faults.add(field, 'must be true or false', describe(node));
 }
 
 /** An integer of 0 or more below 2^53; also as a string, as protobuf writes 64-bit numbers in JSON. */
-export function countFrom(node: JsonNode, { field, faults }: JsonPlace): number | undefined {
+export function countFrom(node: JsonNode, { field, faults }: FaultPlace): number | undefined {
   return countOf(node) ?? faults.add(field, integerRule('0 to 2^53 - 1', digitsOf(node)), describe(node));
 }
 
 /** A requested revision; also as a string. */
-export function revisionFrom(node: JsonNode, { field, faults }: JsonPlace): AskedRevision | undefined {
+export function revisionFrom(node: JsonNode, { field, faults }: FaultPlace): AskedRevision | undefined {
   return parseRevisionText(digitsOf(node)) ?? faults.add(field, revisionRule(digitsOf(node)), describe(node));
 }
 
@@ -127,7 +121,7 @@ export function revisionFrom(node: JsonNode, { field, faults }: JsonPlace): Aske
 export function integerFrom(
   node: JsonNode,
   { min, max }: { readonly min: number; readonly max: number },
-  { field, faults }: JsonPlace,
+  { field, faults }: FaultPlace,
 ): number | undefined {
   const value = countOf(node);
   if (value !== undefined && value >= min && value <= max) return value;
@@ -145,7 +139,7 @@ function digitsOf(node: JsonNode): string {
   return node.kind === 'string' ? node.value : '';
 }
 
-export function instantFrom(node: JsonNode, place: JsonPlace): Instant | undefined {
+export function instantFrom(node: JsonNode, place: FaultPlace): Instant | undefined {
   const text = textFrom(node, place);
   if (text === undefined) return undefined;
   return parseInstant(text) ?? place.faults.add(place.field, timeRule(text), text);

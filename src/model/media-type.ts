@@ -2,6 +2,9 @@
  * `datacontenttype` (RFC 2046 and RFC 9110): `type/subtype` and parameters, on bytes, and checks whether it declares
  * JSON or text. Printable ASCII only, also inside quotes.
  */
+import { encodeUtf8 } from '#base';
+import { CONTENT_TYPE_BYTES_MAX } from './limits.ts';
+
 const SPACE = 0x20;
 const TILDE = 0x7e;
 const SLASH = 0x2f;
@@ -25,6 +28,13 @@ export function isMediaType(bytes: Uint8Array, from: number, to: number): boolea
   const end = endOfToken(bytes, slash + 1, to);
   if (end === slash + 1) return false;
   return areParameters(bytes, end, to);
+}
+
+/** The rule that a content type breaks, or undefined. */
+export function mediaTypeRule(text: string): string | undefined {
+  const bytes = encodeUtf8(text);
+  if (bytes.length <= CONTENT_TYPE_BYTES_MAX && isMediaType(bytes, 0, bytes.length)) return undefined;
+  return `must be a media type such as application/json, of at most ${CONTENT_TYPE_BYTES_MAX} bytes`;
 }
 
 function endOfToken(bytes: Uint8Array, from: number, to: number): number {

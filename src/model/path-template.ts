@@ -10,7 +10,8 @@
  * value is always one segment, and is extracted unchanged (M10).
  */
 import { quote, utf8Length } from '#base';
-import { inside, type JsonPlace } from './json-read.ts';
+import type { FaultPlace } from './faults.ts';
+import { inside } from './json-read.ts';
 import { URI_BYTES_MAX } from './limits.ts';
 
 export interface PathTemplate {
@@ -32,7 +33,7 @@ const SEGMENT_RULE =
   'must be of fixed segments and {name} segments; a name is a letter or "_", then up to 63 letters, digits, "_" or "-"';
 
 /** The template, or undefined with the fault added. */
-export function parsePathTemplate(text: string, { field, faults }: JsonPlace): PathTemplate | undefined {
+export function parsePathTemplate(text: string, { field, faults }: FaultPlace): PathTemplate | undefined {
   if (!text.isWellFormed()) return faults.add(field, 'must not contain an unpaired surrogate', text);
   if (utf8Length(text) > URI_BYTES_MAX) return faults.add(field, `must be at most ${URI_BYTES_MAX} bytes`, text);
   if (!text.startsWith('/') || FOREIGN.test(text)) return faults.add(field, PATH_RULE, text);
@@ -69,7 +70,7 @@ export function openNames({ segments }: PathTemplate): ReadonlySet<string> {
 export function fillPath(
   template: PathTemplate,
   values: ReadonlyMap<string, string>,
-  place: JsonPlace,
+  place: FaultPlace,
 ): string | undefined {
   const countBefore = place.faults.count;
   for (const name of openNames(template)) checkValue(values.get(name), name, place);
@@ -80,7 +81,7 @@ export function fillPath(
   return `/${texts.join('/')}`;
 }
 
-function checkValue(value: string | undefined, name: string, place: JsonPlace): void {
+function checkValue(value: string | undefined, name: string, place: FaultPlace): void {
   const { field, faults } = inside(place, name);
   if (value === undefined) faults.add(field, `is required by the segment ${quote(`{${name}}`)} of the path`);
   else if (value === '') faults.add(field, 'must not be empty: it is a segment of the path', value);

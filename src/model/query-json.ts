@@ -17,7 +17,7 @@
  * cut: `endAt`, or `endAtNow: true`.
  */
 import { encodeUtf8, formatInstant, fromBase64Url, type Instant, nearestRevision, toBase64Url } from '#base';
-import type { Faults } from './faults.ts';
+import type { FaultPlace, Faults } from './faults.ts';
 import { type JsonNode, type JsonObject, parseJson } from './json.ts';
 import {
   booleanFrom,
@@ -28,7 +28,6 @@ import {
   instantFrom,
   integerFrom,
   isPresent,
-  type JsonPlace,
   member,
   objectFrom,
   readMember,
@@ -108,7 +107,7 @@ const POSITION_RULE = 'must be an object: the position of an event, such as {"re
 // A text is a cursor, which is not read here.
 const PAGE_RULE = 'must be the next_cursor of the page before, or a position such as {"revision": 7, "index": 0}';
 
-function readOrder(object: JsonObject, place: JsonPlace, afterRule: string): Order {
+function readOrder(object: JsonObject, place: FaultPlace, afterRule: string): Order {
   return {
     direction: readMember(object, ['direction'], place, readDirection) ?? 'forward',
     limit: readMember(object, ['limit'], place, readLimit),
@@ -116,7 +115,7 @@ function readOrder(object: JsonObject, place: JsonPlace, afterRule: string): Ord
   };
 }
 
-function readDirection(node: JsonNode, place: JsonPlace): Direction {
+function readDirection(node: JsonNode, place: FaultPlace): Direction {
   const text = textFrom(node, place);
   const direction = text?.toLowerCase();
   if (text !== undefined && direction !== 'forward' && direction !== 'reverse') {
@@ -125,11 +124,11 @@ function readDirection(node: JsonNode, place: JsonPlace): Direction {
   return direction === 'reverse' ? 'reverse' : 'forward';
 }
 
-function readLimit(node: JsonNode, place: JsonPlace): number | undefined {
+function readLimit(node: JsonNode, place: FaultPlace): number | undefined {
   return integerFrom(node, { min: 1, max: QUERY_LIMIT_MAX }, place);
 }
 
-function readPosition(node: JsonNode, place: JsonPlace, rule: string): Position | undefined {
+function readPosition(node: JsonNode, place: FaultPlace, rule: string): Position | undefined {
   const object = objectFrom(node, place, rule);
   if (object === undefined) return undefined;
   refuseOthers(object, ['revision', 'index'], place);
@@ -165,7 +164,7 @@ export const RANGE_NAMES: readonly string[] = [
   ...EFFECTIVE_TIME,
 ];
 
-function readRange(node: JsonNode, place: JsonPlace): Range {
+function readRange(node: JsonNode, place: FaultPlace): Range {
   const object = objectFrom(node, place);
   if (object === undefined) return NO_RANGE;
   refuseOthers(object, ['revision', ...EFFECTIVE_TIME], place);
@@ -174,46 +173,46 @@ function readRange(node: JsonNode, place: JsonPlace): Range {
 }
 
 /** A number is the start of an open range. */
-function readScopedRevisions(node: JsonNode, place: JsonPlace): RevisionBounds {
+function readScopedRevisions(node: JsonNode, place: FaultPlace): RevisionBounds {
   if (node.kind === 'number') return { start: revisionFrom(node, place) };
   if (node.kind === 'object') return readRevisions(node, place);
   place.faults.add(place.field, 'must be an integer, or an object with startAt and endAt', describe(node));
   return {};
 }
 
-function readRevisions(node: JsonNode, place: JsonPlace): RevisionBounds {
-  const object = objectFrom(node, place);
-  if (object === undefined) return {};
-  refuseOthers(object, [...START_NAMES, ...END_NAMES], place);
-  return {
-    start: readEnd(object, START_NAMES, place, revisionFrom),
-    end: readEnd(object, END_NAMES, place, revisionFrom),
-  };
+function readRevisions(node: JsonNode, place: FaultPlace): RevisionBounds {
+  return readBounds(node, place, revisionFrom);
 }
 
-function readTimes(node: JsonNode, place: JsonPlace): EffectiveTimeBounds {
+function readTimes(node: JsonNode, place: FaultPlace): EffectiveTimeBounds {
+  return readBounds(node, place, instantFrom);
+}
+
+interface Bounds<Value> {
+  readonly start?: Value | undefined;
+  readonly end?: Value | undefined;
+}
+
+type Read<Value> = (node: JsonNode, place: FaultPlace) => Value | undefined;
+
+function readBounds<Value>(node: JsonNode, place: FaultPlace, read: Read<Value>): Bounds<Value> {
   const object = objectFrom(node, place);
   if (object === undefined) return {};
   refuseOthers(object, [...START_NAMES, ...END_NAMES], place);
-  return {
-    start: readEnd(object, START_NAMES, place, instantFrom),
-    end: readEnd(object, END_NAMES, place, instantFrom),
-  };
+  return boundsIn(object, place, read);
 }
 
 /** Faults use the spelling of the request. */
-function readEnd<Value>(
-  object: JsonObject,
-  spellings: readonly string[],
-  place: JsonPlace,
-  read: (node: JsonNode, place: JsonPlace) => Value,
-): Value | undefined {
-  const sent = spellingIn(object, spellings);
-  return readMember(object, [sent, ...spellings.filter((each) => each !== sent)], place, read);
+function boundsIn<Value>(object: JsonObject, place: FaultPlace, read: Read<Value>): Bounds<Value> {
+  const [start, end] = [START_NAMES, END_NAMES].map((spellings) => {
+    const sent = spellingIn(object, spellings);
+    return readMember(object, [sent, ...spellings.filter((each) => each !== sent)], place, read);
+  });
+  return { start, end };
 }
 
 /** Exactly one of an end and `endAtNow: true`. */
-function readCut(node: JsonNode, place: JsonPlace): Pick<Range, 'effectiveTime' | 'endAtNow'> {
+function readCut(node: JsonNode, place: FaultPlace): Pick<Range, 'effectiveTime' | 'endAtNow'> {
   const object = objectFrom(node, place);
   if (object === undefined) return { effectiveTime: {}, endAtNow: false };
   refuseOthers(object, [...START_NAMES, ...END_NAMES, ...NOW_NAMES], place);
@@ -222,8 +221,7 @@ function readCut(node: JsonNode, place: JsonPlace): Pick<Range, 'effectiveTime' 
   if (hasEnd === endAtNow) {
     place.faults.add(place.field, 'must have exactly one of endAt and endAtNow: true', describeMembers(object));
   }
-  const [start, end] = [START_NAMES, END_NAMES].map((names) => readEnd(object, names, place, instantFrom));
-  return { effectiveTime: { start, end }, endAtNow };
+  return { effectiveTime: boundsIn(object, place, instantFrom), endAtNow };
 }
 
 /** Writes the revision-scoped form, which `scopedQueryFromJson` reads back. The effective-time range has an end. */

@@ -17,7 +17,7 @@
 
  * An unknown or superfluous member is a fault: a typing error must not select other events.
  */
-import type { Faults } from './faults.ts';
+import type { FaultPlace, Faults } from './faults.ts';
 import type { JsonNode, JsonObject } from './json.ts';
 import {
   booleanFrom,
@@ -27,11 +27,21 @@ import {
   isPresent,
   item,
   itemsFrom,
-  type JsonPlace,
   objectFrom,
   textFrom,
 } from './json-read.ts';
-import { ALL, and, NO_SUBJECT, or, type Selector, type SelectorTemplate, type TermKind } from './selector.ts';
+import {
+  ALL,
+  and,
+  NO_SUBJECT,
+  or,
+  type Selector,
+  type SelectorTemplate,
+  TERM_KINDS,
+  TERMS,
+  type TermAttribute,
+  type TermKind,
+} from './selector.ts';
 import { SelectorReading } from './selector-rules.ts';
 
 /** The selector, or undefined with faults added. */
@@ -54,7 +64,7 @@ export function templateFromJson(node: JsonNode, field: string, faults: Faults):
   return reading.finishTemplate(readSelector(node, { field, faults, reading, depth: 1, isNested: false }));
 }
 
-interface Place extends JsonPlace {
+interface Place extends FaultPlace {
   readonly reading: SelectorReading;
   readonly depth: number;
   /** True inside `{"equals": …}`, where a subject is an object. */
@@ -70,25 +80,21 @@ function plain(name: string): string {
   return name.toLowerCase().replaceAll('_', '');
 }
 
-const ATTRIBUTES: ReadonlyMap<string, { readonly whole: TermKind; readonly prefix: TermKind | undefined }> = new Map([
-  ['stream', { whole: 'by-stream', prefix: 'by-stream-prefix' }],
-  ['eventtype', { whole: 'by-type', prefix: 'by-type-prefix' }],
-  ['subject', { whole: 'by-subject', prefix: 'by-subject-prefix' }],
-  ['source', { whole: 'by-source', prefix: undefined }],
-]);
+const JSON_NAMES: Readonly<Record<TermAttribute, string>> = {
+  stream: 'stream',
+  type: 'eventType',
+  subject: 'subject',
+  source: 'source',
+};
 
-/** The kinds of one attribute by name, and the member name of the value in the typed form. */
-const TERMS: ReadonlyMap<string, { readonly kind: TermKind; readonly attribute: string }> = new Map([
-  ['bystream', { kind: 'by-stream', attribute: 'stream' }],
-  ['bystreamprefix', { kind: 'by-stream-prefix', attribute: 'stream' }],
-  ['bytype', { kind: 'by-type', attribute: 'eventtype' }],
-  ['bytypeprefix', { kind: 'by-type-prefix', attribute: 'eventtype' }],
-  ['bysubject', { kind: 'by-subject', attribute: 'subject' }],
-  ['bysubjectprefix', { kind: 'by-subject-prefix', attribute: 'subject' }],
-  ['bysource', { kind: 'by-source', attribute: 'source' }],
-]);
+const ATTRIBUTES: ReadonlyMap<string, TermAttribute> = new Map(
+  (['stream', 'type', 'subject', 'source'] as const).map((attribute) => [plain(JSON_NAMES[attribute]), attribute]),
+);
 
-const OPERATORS: ReadonlySet<string> = new Set([...TERMS.keys(), 'equals', 'startswith', 'and', 'or', 'nosubject']);
+/** The kinds of one attribute by name. */
+const KINDS: ReadonlyMap<string, TermKind> = new Map(TERM_KINDS.map((kind) => [kind.replaceAll('-', ''), kind]));
+
+const OPERATORS: ReadonlySet<string> = new Set([...KINDS.keys(), 'equals', 'startswith', 'and', 'or', 'nosubject']);
 
 /** All names of kinds and attributes, in lowercase without underscores. */
 export const SELECTOR_NAMES: readonly string[] = [...OPERATORS, ...ATTRIBUTES.keys()];
@@ -116,7 +122,7 @@ function readOperator(name: string, value: JsonNode, place: Place): SelectorTemp
   if (name === 'equals' || name === 'startswith') return readAttribute(value, name, place);
   if (name === 'and' || name === 'or') return readCompound(name, value, place);
   if (name === 'nosubject') return readNoSubject(value, place);
-  const kind = TERMS.get(name)?.kind;
+  const kind = KINDS.get(name);
   return kind === undefined ? undefined : readTerm(kind, value, place);
 }
 
@@ -159,7 +165,9 @@ function readTyped(object: JsonObject, place: Place): SelectorTemplate | undefin
   const rest = new Map([...object.members].filter(([key]) => key !== 'type'));
   if (name === 'and' || name === 'or') return readCompound(name, { kind: 'object', members: rest }, place);
   if (name === 'nosubject') return readNoSubject({ kind: 'object', members: rest }, place);
-  const wanted = TERMS.has(name) ? ['value', TERMS.get(name)?.attribute] : ['attr'];
+  const kind = KINDS.get(name);
+  // In the typed form the member of the value may have the name of the attribute.
+  const wanted = kind === undefined ? ['attr'] : ['value', plain(JSON_NAMES[TERMS[kind].attribute])];
   const [only, more] = [...rest];
   if (only === undefined || more !== undefined || !wanted.includes(plain(only[0]))) {
     return faults.add(place.field, `must have ${wanted[0]} beside type, and nothing else`, describeMembers(object));
@@ -182,8 +190,8 @@ function readEquality(name: string, value: JsonNode, place: Place): SelectorTemp
   const attribute = ATTRIBUTES.get(plain(name));
   const inner = at(place, name);
   if (attribute === undefined) return place.faults.add(inner.field, `is unknown; ${KNOWN}`);
-  if (attribute.whole === 'by-subject' && value.kind === 'object') return readSubject(value, inner);
-  return readTerm(attribute.whole, value, inner);
+  if (attribute === 'subject' && value.kind === 'object') return readSubject(value, inner);
+  return readTerm(`by-${attribute}`, value, inner);
 }
 
 const KNOWN =
@@ -248,16 +256,17 @@ function readAttribute(node: JsonNode, operator: 'equals' | 'startswith', place:
 }
 
 function readPrefix(name: string, value: JsonNode, place: Place): SelectorTemplate | undefined {
-  const kind = ATTRIBUTES.get(plain(name))?.prefix;
+  const attribute = ATTRIBUTES.get(plain(name));
   const inner = at(place, name);
-  if (kind === undefined) return place.faults.add(inner.field, 'is unknown; known are stream, eventType, subject');
-  if (value.kind !== 'object' || kind !== 'by-subject-prefix' || parameterIn(value) !== undefined) {
-    return readTerm(kind, value, inner);
+  if (attribute === undefined || attribute === 'source')
+    return place.faults.add(inner.field, 'is unknown; known are stream, eventType, subject');
+  if (value.kind !== 'object' || attribute !== 'subject' || parameterIn(value) !== undefined) {
+    return readTerm(`by-${attribute}-prefix`, value, inner);
   }
   const subject = subjectValue(value, inner);
   if (subject === undefined) return undefined;
   if (!subject.hasValue) return place.faults.add(inner.field, 'must have hasValue: true');
-  return subjectTerm(kind, subject, inner);
+  return subjectTerm('by-subject-prefix', subject, inner);
 }
 
 /** A list, `{"selectors": list}` or `{"left": …, "right": …}`. */
@@ -302,28 +311,13 @@ export function selectorToJson(selector: SelectorTemplate): string {
     case 'by-subject':
       return `{"equals":{"subject":{"hasValue":true,"value":${JSON.stringify(selector.value)}}}}`;
     case 'parameter':
-      return `{"${operatorOf(selector.term)}":{"${JSON_NAMES[selector.term]}":{"parameter":"${selector.name}"}}}`;
-    case 'by-stream':
-    case 'by-type':
-    case 'by-source':
-      return `{"equals":{"${JSON_NAMES[selector.kind]}":${JSON.stringify(selector.value)}}}`;
-    case 'by-stream-prefix':
-    case 'by-type-prefix':
-    case 'by-subject-prefix':
-      return `{"startsWith":{"${JSON_NAMES[selector.kind]}":${JSON.stringify(selector.value)}}}`;
+      return termToJson(selector.term, JSON.stringify({ parameter: selector.name }));
+    default:
+      return termToJson(selector.kind, JSON.stringify(selector.value));
   }
 }
 
-function operatorOf(kind: TermKind): 'equals' | 'startsWith' {
-  return kind.endsWith('-prefix') ? 'startsWith' : 'equals';
+function termToJson(kind: TermKind, value: string): string {
+  const { attribute, match } = TERMS[kind];
+  return `{"${match === 'prefix' ? 'startsWith' : 'equals'}":{"${JSON_NAMES[attribute]}":${value}}}`;
 }
-
-const JSON_NAMES: Record<TermKind, string> = {
-  'by-stream': 'stream',
-  'by-stream-prefix': 'stream',
-  'by-type': 'eventType',
-  'by-type-prefix': 'eventType',
-  'by-subject': 'subject',
-  'by-subject-prefix': 'subject',
-  'by-source': 'source',
-};

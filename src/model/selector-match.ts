@@ -2,15 +2,11 @@
  * Matches a selector on an event's bytes and facts, without building strings.
  */
 import { encodeUtf8, hasBytesAt, unreachable } from '#base';
-import type { EventFacts } from './event.ts';
-import { EventSpans } from './event-spans.ts';
+import { type EventFacts, EventSpans } from './event-spans.ts';
 import { isCompound, isTerm, type Selector, type TermSelector } from './selector.ts';
 
-/** The facts of an event that selectors use. */
-export type MatchedFacts = Omit<EventFacts, 'idStart' | 'idEnd' | 'hasTime' | 'seconds' | 'nanos'>;
-
 /** `bytes` are those that the facts point into. */
-export type Matcher = (bytes: Uint8Array, facts: MatchedFacts) => boolean;
+export type Matcher = (bytes: Uint8Array, facts: EventFacts) => boolean;
 
 /** Build it once for many events. */
 export function matcherOf(selector: Selector): Matcher {

@@ -5,9 +5,8 @@
  * Contradictory and redundant alternatives are removed. A source always comes with its stream, since sources are found
  * through their stream.
  */
-import { unreachable } from '#base';
 import { streamOfSource } from './names.ts';
-import { and, isCompound, isTerm, NO_SUBJECT, type Selector, type TermSelector, term } from './selector.ts';
+import { and, isCompound, isTerm, NO_SUBJECT, type Selector, TERMS, type TermSelector, term } from './selector.ts';
 
 /** All present conditions must hold; without any it selects every event. */
 export interface Conjunction {
@@ -49,26 +48,13 @@ function alternativesOf(selector: Selector): readonly Conjunction[] {
 }
 
 function conjunctionOfTerm({ kind, value }: TermSelector): readonly Conjunction[] {
-  switch (kind) {
-    case 'by-stream':
-      return [{ stream: { kind: 'equals', value } }];
-    case 'by-stream-prefix':
-      return [{ stream: { kind: 'prefix', value } }];
-    case 'by-type':
-      return [{ type: { kind: 'equals', value } }];
-    case 'by-type-prefix':
-      return [{ type: { kind: 'prefix', value } }];
-    case 'by-subject':
-      return [{ subject: { kind: 'equals', value } }];
-    case 'by-subject-prefix':
-      return [{ subject: { kind: 'prefix', value } }];
-    case 'by-source': {
-      const stream = streamOfSource(value);
-      return stream === undefined ? [] : [{ source: value, stream: { kind: 'equals', value: stream } }];
-    }
-    default:
-      return unreachable(kind);
+  const { attribute, match } = TERMS[kind];
+  if (attribute !== 'source') {
+    const only: Pick<Conjunction, typeof attribute> = { [attribute]: { kind: match, value } };
+    return [only];
   }
+  const stream = streamOfSource(value);
+  return stream === undefined ? [] : [{ source: value, stream: { kind: match, value: stream } }];
 }
 
 /** The conjunction as a selector. */

@@ -11,9 +11,9 @@ import {
   isCompound,
   or,
   type ParameterSelector,
-  type ParameterTerm,
   type Selector,
   type SelectorTemplate,
+  TERMS,
   term,
 } from './selector.ts';
 import { conjunctionCount, isBound, termFault } from './selector-rules.ts';
@@ -21,18 +21,10 @@ import { conjunctionCount, isBound, termFault } from './selector-rules.ts';
 /** Values by the full names of the parameters, such as `subject.account_id`. */
 export type Bindings = ReadonlyMap<string, string>;
 
-const ATTRIBUTES: Record<ParameterTerm, string> = {
-  'by-stream': 'stream',
-  'by-stream-prefix': 'stream',
-  'by-type': 'event_type',
-  'by-type-prefix': 'event_type',
-  'by-subject': 'subject',
-  'by-subject-prefix': 'subject',
-};
-
 /** The full name of a parameter. */
 function bindingOf({ term: kind, name }: ParameterSelector): string {
-  return `${ATTRIBUTES[kind]}.${name}`;
+  const { attribute } = TERMS[kind];
+  return `${attribute === 'type' ? 'event_type' : attribute}.${name}`;
 }
 
 /** The names that a read must bind, without duplicates, in the order of their bytes. */

@@ -3,17 +3,9 @@
  * protobuf without unknown fields; writes the nested form of a canonical selector, so that equal selectors have equal
  * bytes (M6). Only the selector of a State View may have parameters.
  */
-import {
-  ByteWriter,
-  beginMessage,
-  decodeUtf8,
-  ProtoReader,
-  unreachable,
-  writeTextField,
-  writeVarintField,
-} from '#base';
-import { foundBytes } from './event-place.ts';
-import type { Faults } from './faults.ts';
+import { ByteWriter, beginMessage, decodeUtf8, ProtoReader, WIRE_BYTES, writeTextField, writeVarintField } from '#base';
+import type { FaultPlace, Faults } from './faults.ts';
+import { refuseField, textField } from './message-fields.ts';
 import {
   ALL,
   and,
@@ -26,14 +18,13 @@ import {
   type TermKind,
 } from './selector.ts';
 import { SelectorReading } from './selector-rules.ts';
-import { refuseField } from './unknown-field.ts';
 
 interface TermField {
   readonly kind: TermKind;
   readonly name: string;
 }
 
-/** Keyed on the tag. */
+/** The flat form, by tag. */
 const FLAT_FIELDS: ReadonlyMap<number, TermField> = new Map([
   [0x0a, { kind: 'by-stream', name: 'stream' }],
   [0x12, { kind: 'by-type', name: 'event_type' }],
@@ -41,15 +32,21 @@ const FLAT_FIELDS: ReadonlyMap<number, TermField> = new Map([
   [0x22, { kind: 'by-source', name: 'source' }],
 ]);
 
-/** Keyed on the tag. */
-const KIND_FIELDS: ReadonlyMap<number, TermField> = new Map([
-  [0x52, { kind: 'by-type', name: 'by_type' }],
-  [0x5a, { kind: 'by-type-prefix', name: 'by_type_prefix' }],
-  [0x62, { kind: 'by-stream', name: 'by_stream' }],
-  [0x6a, { kind: 'by-stream-prefix', name: 'by_stream_prefix' }],
-  [0x72, { kind: 'by-subject', name: 'by_subject' }],
-  [0x7a, { kind: 'by-subject-prefix', name: 'by_subject_prefix' }],
-  [0x82, { kind: 'by-source', name: 'by_source' }],
+/** Field numbers of the nested form. */
+const KIND_FIELDS: Readonly<Record<TermKind, number>> = {
+  'by-type': 10,
+  'by-type-prefix': 11,
+  'by-stream': 12,
+  'by-stream-prefix': 13,
+  'by-subject': 14,
+  'by-subject-prefix': 15,
+  'by-source': 16,
+};
+
+/** All terms by tag. */
+const TERM_FIELDS: ReadonlyMap<number, TermField> = new Map([
+  ...FLAT_FIELDS,
+  ...TERM_KINDS.map((kind) => [KIND_FIELDS[kind] * 8 + WIRE_BYTES, { kind, name: kind.replaceAll('-', '_') }] as const),
 ]);
 
 const NO_SUBJECT_TAG = 0x8a;
@@ -61,20 +58,16 @@ const SELECTORS_TAG = 0x0a;
 const PARAMETER_NAME_TAG = 0x0a;
 const PARAMETER_TERM_TAG = 0x10;
 
-const FIELD_OF_KIND: ReadonlyMap<TermKind, number> = new Map(
-  Array.from(KIND_FIELDS, ([tag, { kind }]) => [kind, tag >>> 3] as const),
-);
-
 /** The selector of a request, or undefined with faults added. */
 export function decodeSelector(bytes: Uint8Array, field: string, faults: Faults): Selector | undefined {
   const reading = new SelectorReading(field, faults);
-  return reading.finish(readSelector(new ProtoReader(bytes), { reading, field, depth: 1 }));
+  return reading.finish(readSelector(new ProtoReader(bytes), { reading, field, faults, depth: 1 }));
 }
 
 /** The selectors of a selection, any of which may match; an empty selection selects every event. */
 export function decodeSelection(bytes: Uint8Array, field: string, faults: Faults): Selector | undefined {
   const reading = new SelectorReading(field, faults);
-  return reading.finish(selectionIn(bytes, reading, field));
+  return reading.finish(selectionIn(bytes, { reading, field, faults, depth: 1 }));
 }
 
 /** The selection of a State View. */
@@ -84,19 +77,19 @@ export function decodeTemplateSelection(
   faults: Faults,
 ): SelectorTemplate | undefined {
   const reading = new SelectorReading(field, faults, { isTemplate: true });
-  return reading.finishTemplate(selectionIn(bytes, reading, field));
+  return reading.finishTemplate(selectionIn(bytes, { reading, field, faults, depth: 1 }));
 }
 
 /** The template of a State View, or undefined with faults added. */
 export function decodeTemplate(bytes: Uint8Array, field: string, faults: Faults): SelectorTemplate | undefined {
   const reading = new SelectorReading(field, faults, { isTemplate: true });
-  return reading.finishTemplate(readSelector(new ProtoReader(bytes), { reading, field, depth: 1 }));
+  return reading.finishTemplate(readSelector(new ProtoReader(bytes), { reading, field, faults, depth: 1 }));
 }
 
-function selectionIn(bytes: Uint8Array, reading: SelectorReading, field: string): SelectorTemplate | undefined {
+function selectionIn(bytes: Uint8Array, place: Place): SelectorTemplate | undefined {
   const reader = new ProtoReader(bytes);
-  const selectors = readSelectorList(reader, { reading, field, depth: 1 }, 'cairn.v1.EventSelection');
-  if (reader.failed) return reading.faults.add(field, 'must be a protobuf message of cairn.v1.EventSelection');
+  const selectors = readSelectorList(reader, place, 'cairn.v1.EventSelection');
+  if (reader.failed) return place.faults.add(place.field, 'must be a protobuf message of cairn.v1.EventSelection');
   return selectors && (selectors.length === 0 ? ALL : or(selectors));
 }
 
@@ -132,29 +125,15 @@ export function writeSelector(writer: ByteWriter, selector: SelectorTemplate): v
       writer.endLength(mark);
       return;
     }
-    case 'by-stream':
-    case 'by-stream-prefix':
-    case 'by-type':
-    case 'by-type-prefix':
-    case 'by-subject':
-    case 'by-subject-prefix':
-    case 'by-source':
-      writeTextField(writer, FIELD_OF_KIND.get(selector.kind) ?? 0, selector.value);
-      return;
     default:
-      unreachable(selector);
+      writeTextField(writer, KIND_FIELDS[selector.kind], selector.value);
   }
 }
 
 /** Path and depth of the selector that is being read. */
-interface Place {
+interface Place extends FaultPlace {
   readonly reading: SelectorReading;
-  readonly field: string;
   readonly depth: number;
-}
-
-function placeOf({ field, reading }: Place): { readonly field: string; readonly faults: Faults } {
-  return { field, faults: reading.faults };
 }
 
 const NOTHING: readonly SelectorTemplate[] = [];
@@ -167,19 +146,19 @@ interface Draft {
 }
 
 function readSelector(reader: ProtoReader, place: Place): SelectorTemplate | undefined {
-  const { reading, field, depth } = place;
+  const { reading, field, faults, depth } = place;
   if (!reading.enter(depth)) return undefined;
-  const countBefore = reading.faults.count;
+  const countBefore = faults.count;
   const draft: Draft = { flat: NOTHING, nested: undefined };
   while (!reader.done) {
     if (!reading.takesField()) return undefined;
     readField(reader, draft, place);
   }
-  if (reader.failed) return reading.faults.add(field, 'must be a protobuf message of cairn.v1.EventSelector');
+  if (reader.failed) return faults.add(field, 'must be a protobuf message of cairn.v1.EventSelector');
   if (draft.nested !== undefined && draft.flat.length > 0) {
-    return reading.faults.add(field, 'must have either flat attributes or one nested kind, not both');
+    return faults.add(field, 'must have either flat attributes or one nested kind, not both');
   }
-  return reading.faults.count === countBefore ? selectorOf(draft) : undefined;
+  return faults.count === countBefore ? selectorOf(draft) : undefined;
 }
 
 function selectorOf({ flat, nested }: Draft): SelectorTemplate {
@@ -191,92 +170,74 @@ function selectorOf({ flat, nested }: Draft): SelectorTemplate {
 
 function readField(reader: ProtoReader, draft: Draft, place: Place): void {
   const tag = reader.tag();
-  const flat = FLAT_FIELDS.get(tag);
-  const kind = KIND_FIELDS.get(tag);
-  if (flat !== undefined) {
-    const selector = readTerm(reader, flat, place);
-    if (selector !== undefined) draft.flat = [...draft.flat.filter((other) => other.kind !== flat.kind), selector];
-  } else if (kind !== undefined) {
-    const selector = readTerm(reader, kind, place);
-    if (selector !== undefined) draft.nested = { tag, selectors: [selector] };
+  const named = TERM_FIELDS.get(tag);
+  if (named !== undefined) {
+    const selector = readTerm(reader, named, place);
+    if (selector === undefined) return;
+    if (!FLAT_FIELDS.has(tag)) draft.nested = { tag, selectors: [selector] };
+    else draft.flat = [...draft.flat.filter(({ kind }) => kind !== named.kind), selector];
   } else if (tag === NO_SUBJECT_TAG) {
     reader.lengthDelimited();
     draft.nested = { tag, selectors: [NO_SUBJECT] };
-  } else if (tag === AND_TAG || tag === OR_TAG) readParts(reader, tag, { draft, place });
+  } else if (tag === AND_TAG || tag === OR_TAG) readParts(reader, tag, draft, place);
   else if (tag === PARAMETER_TAG) {
     const open = readParameter(reader, place);
     if (open !== undefined) draft.nested = { tag, selectors: [open] };
-  } else refuseField(reader, tag, { ...placeOf(place), type: 'cairn.v1.EventSelector' });
+  } else refuseField(reader, tag, { ...place, type: 'cairn.v1.EventSelector' });
 }
 
-function readTerm(reader: ProtoReader, { kind, name }: TermField, { reading, field }: Place): Selector | undefined {
-  const start = reader.lengthDelimited();
-  if (reader.failed) return undefined;
-  const text = decodeUtf8(reader.bytes, start, reader.at);
-  const path = `${field}.${name}`;
-  return text === undefined
-    ? reading.faults.add(path, 'must be well-formed UTF-8', foundBytes(reader.bytes, start, reader.at))
-    : reading.term(kind, text, path);
+function readTerm(reader: ProtoReader, { kind, name }: TermField, place: Place): Selector | undefined {
+  const path = `${place.field}.${name}`;
+  const text = textField(reader, path, place.faults);
+  return text === undefined ? undefined : place.reading.term(kind, text, path);
 }
 
-function readParameter(reader: ProtoReader, { reading, field }: Place): ParameterSelector | undefined {
-  const start = reader.lengthDelimited();
+function readParameter(reader: ProtoReader, { reading, field, faults }: Place): ParameterSelector | undefined {
+  const message = reader.message();
   if (reader.failed) return undefined;
-  const message = new ProtoReader(reader.bytes, start, reader.at);
   const path = `${field}.parameter`;
   let [name, number] = ['', 0];
   while (!message.done) {
     if (!reading.takesField()) return undefined;
     const tag = message.tag();
-    if (tag === PARAMETER_NAME_TAG) {
-      const from = message.lengthDelimited();
-      name = decodeUtf8(message.bytes, from, message.at) ?? '';
-    } else if (tag === PARAMETER_TERM_TAG) number = message.varint();
-    else refuseField(message, tag, { field: path, faults: reading.faults, type: 'cairn.v1.SelectorParameter' });
+    if (tag === PARAMETER_NAME_TAG) name = decodeUtf8(message.view()) ?? '';
+    else if (tag === PARAMETER_TERM_TAG) number = message.varint();
+    else refuseField(message, tag, { field: path, faults, type: 'cairn.v1.SelectorParameter' });
   }
   if (message.failed) reader.fail();
   const kind = TERM_KINDS[number - 1];
   if (kind !== undefined) return reading.parameter(kind, name, path);
-  return reading.faults.add(`${path}.term`, `must be 1 to ${TERM_KINDS.length - 1}`, number);
+  return faults.add(`${path}.term`, `must be 1 to ${TERM_KINDS.length - 1}`, number);
 }
 
-interface Parts {
-  readonly draft: Draft;
-  readonly place: Place;
-}
-
-function readParts(reader: ProtoReader, tag: number, { draft, place }: Parts): void {
-  const { reading, depth } = place;
+function readParts(reader: ProtoReader, tag: number, draft: Draft, place: Place): void {
   const field = `${place.field}.${tag === AND_TAG ? 'and' : 'or'}`;
-  const start = reader.lengthDelimited();
+  const list = reader.message();
   if (reader.failed) return;
-  const list = new ProtoReader(reader.bytes, start, reader.at);
-  const selectors = readSelectorList(list, { reading, field, depth: depth + 1 }, 'cairn.v1.EventSelectors');
+  const selectors = readSelectorList(list, { ...place, field, depth: place.depth + 1 }, 'cairn.v1.EventSelectors');
   if (list.failed) reader.fail();
   if (selectors === undefined || list.failed) return;
   const earlier = draft.nested?.tag === tag ? draft.nested.selectors : [];
-  if (earlier.length + selectors.length === 0) reading.faults.add(field, 'must have at least one selector');
+  if (earlier.length + selectors.length === 0) place.faults.add(field, 'must have at least one selector');
   else draft.nested = { tag, selectors: [...earlier, ...selectors] };
 }
 
 /** The repeated field 1 of EventSelectors and EventSelection. */
 function readSelectorList(reader: ProtoReader, place: Place, type: string): readonly SelectorTemplate[] | undefined {
-  const { reading, field, depth } = place;
-  const countBefore = reading.faults.count;
+  const { reading, field, faults } = place;
+  const countBefore = faults.count;
   const selectors: SelectorTemplate[] = [];
   let count = 0;
   while (!reader.done) {
     if (!reading.takesField()) return undefined;
     const tag = reader.tag();
     if (tag !== SELECTORS_TAG) {
-      refuseField(reader, tag, { ...placeOf(place), type });
+      refuseField(reader, tag, { ...place, type });
       continue;
     }
-    const start = reader.lengthDelimited();
-    const part = new ProtoReader(reader.bytes, start, reader.at);
-    const selector = readSelector(part, { reading, field: `${field}.selectors[${count}]`, depth });
+    const selector = readSelector(reader.message(), { ...place, field: `${field}.selectors[${count}]` });
     count++;
     if (selector !== undefined) selectors.push(selector);
   }
-  return selectors.length === count && reading.faults.count === countBefore ? selectors : undefined;
+  return selectors.length === count && faults.count === countBefore ? selectors : undefined;
 }

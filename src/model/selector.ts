@@ -53,6 +53,8 @@ export interface CompoundTemplate {
 /** Kinds of open terms: a stream, an event type or a subject, or a prefix of one. */
 export type ParameterTerm = Exclude<TermKind, 'by-source'>;
 
+export type TermAttribute = 'stream' | 'type' | 'subject' | 'source';
+
 /** In canonical order. */
 export const TERM_KINDS = [
   'by-stream',
@@ -65,6 +67,19 @@ export const TERM_KINDS = [
 ] as const;
 
 export type TermKind = (typeof TERM_KINDS)[number];
+
+/** The attribute that a term is about, and how it matches. */
+export const TERMS: Readonly<
+  Record<TermKind, { readonly attribute: TermAttribute; readonly match: 'equals' | 'prefix' }>
+> = {
+  'by-stream': { attribute: 'stream', match: 'equals' },
+  'by-stream-prefix': { attribute: 'stream', match: 'prefix' },
+  'by-type': { attribute: 'type', match: 'equals' },
+  'by-type-prefix': { attribute: 'type', match: 'prefix' },
+  'by-subject': { attribute: 'subject', match: 'equals' },
+  'by-subject-prefix': { attribute: 'subject', match: 'prefix' },
+  'by-source': { attribute: 'source', match: 'equals' },
+};
 
 export const ALL: AllSelector = Object.freeze({ kind: 'all' });
 export const NO_SUBJECT: NoSubjectSelector = Object.freeze({ kind: 'no-subject' });

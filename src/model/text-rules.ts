@@ -4,7 +4,7 @@
  * Control characters are U+0000 to U+001F and U+007F to U+009F. A blank text has only white space (Unicode's property
  * White_Space). So an index key never contains a null byte. (M2)
  */
-import { codePointAt, sequenceLength } from '#base';
+import { codePointAt, encodeUtf8, sequenceLength } from '#base';
 import { NAME_BYTES_MAX } from './limits.ts';
 
 export type TextFault = 'empty' | 'too-long' | 'ill-formed' | 'control' | 'blank';
@@ -14,6 +14,18 @@ export function nameFault(bytes: Uint8Array, from: number, to: number): TextFaul
   if (from === to) return 'empty';
   if (to - from > NAME_BYTES_MAX) return 'too-long';
   return textFault(bytes, from, to) ?? (isBlank(bytes, from, to) ? 'blank' : undefined);
+}
+
+export function nameFaultIn(text: string): TextFault | undefined {
+  if (!text.isWellFormed()) return 'ill-formed';
+  const bytes = encodeUtf8(text);
+  return nameFault(bytes, 0, bytes.length);
+}
+
+/** The rule that a name breaks, or undefined. */
+export function nameRule(text: string): string | undefined {
+  const fault = nameFaultIn(text);
+  return fault && describeTextFault(fault, NAME_BYTES_MAX);
 }
 
 /** Well-formed UTF-8 without control characters; may be empty. */

@@ -59,9 +59,8 @@ export function instantOfTimestamp({ seconds, nanos }: SentTimestamp): Instant |
  * wants it: pass what the earlier occurrence gave.
  */
 export function mergeTimestamp(reader: ProtoReader, earlier: SentTimestamp = EPOCH): SentTimestamp | undefined {
-  const start = reader.lengthDelimited();
+  const message = reader.message();
   if (reader.failed) return undefined;
-  const message = new ProtoReader(reader.bytes, start, reader.at);
   let { seconds, nanos } = earlier;
   while (!message.done) {
     const tag = message.tag();

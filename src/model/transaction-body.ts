@@ -84,14 +84,19 @@ export function stampRecordedTime(bytes: Uint8Array, bodyStart: number, recorded
 
 /** Reads a body that `writeTransactionBody` wrote; other bytes are a corruption of stored data. */
 export function readTransactionBody(bytes: Uint8Array, start: number, end: number): TransactionBodyView {
+  const body = bodyIn(bytes, start, end);
+  if (typeof body === 'string') assert(false, body, [start, end]);
+  return body;
+}
+
+/** The body in any bytes, or the rule that they break. Options and events are not checked. */
+export function bodyIn(bytes: Uint8Array, start: number, end: number): TransactionBodyView | string {
   const reader = new ProtoReader(bytes, start, end);
-  let tag = reader.tag();
-  assert(tag === RECORDED_TIME_TAG, 'A transaction body begins with its recorded time', tag);
+  if (reader.tag() !== RECORDED_TIME_TAG) return 'A transaction body begins with its recorded time';
   const recordedTimeMs = reader.fixed64();
-  tag = reader.tag();
+  const isNamed = reader.tag() === TRANSACTION_ID_TAG;
   const transactionIdStart = reader.lengthDelimited();
-  const idLength = reader.at - transactionIdStart;
-  assert(tag === TRANSACTION_ID_TAG && idLength === UUID_BYTES, 'A transaction body has a transaction_id', tag);
+  if (!isNamed || reader.at - transactionIdStart !== UUID_BYTES) return 'A transaction body has a transaction_id';
 
   let origin = 0;
   let optionsStart = -1;
@@ -99,7 +104,7 @@ export function readTransactionBody(bytes: Uint8Array, start: number, end: numbe
   const eventStarts: number[] = [];
   const eventEnds: number[] = [];
   while (!reader.done) {
-    tag = reader.tag();
+    const tag = reader.tag();
     if (tag === EVENTS_TAG) {
       eventStarts.push(reader.lengthDelimited());
       eventEnds.push(reader.at);
@@ -109,7 +114,7 @@ export function readTransactionBody(bytes: Uint8Array, start: number, end: numbe
     } else if (tag === ORIGIN_TAG) origin = reader.varint();
     else reader.fail();
   }
-  assert(!reader.failed && isOrigin(origin), 'A transaction body holds known fields only', { tag, origin });
+  if (reader.failed || !isOrigin(origin)) return 'A transaction body holds known fields only';
   return {
     bytes,
     start,

@@ -4,8 +4,9 @@
  * `causation_id`; camel case is accepted.
  */
 import { quote } from '#base';
+import type { FaultPlace } from './faults.ts';
 import type { JsonNode, JsonObject } from './json.ts';
-import { countFrom, type JsonPlace, readMember, textFrom, textsFrom } from './json-read.ts';
+import { countFrom, readMember, textFrom, textsFrom } from './json-read.ts';
 import type { TransactionOptions } from './transaction.ts';
 import { checkTransactionOptions } from './transaction-options.ts';
 
@@ -25,7 +26,7 @@ export const OPTION_NAMES: readonly string[] = [
 ];
 
 /** The options among the members of the object, or undefined with faults added. Other members are ignored. */
-export function optionsFromJson(object: JsonObject, place: JsonPlace): TransactionOptions | undefined {
+export function optionsFromJson(object: JsonObject, place: FaultPlace): TransactionOptions | undefined {
   const countBefore = place.faults.count;
   const options: TransactionOptions = {
     lastReadRevision: readMember(object, LAST_READ, place, countFrom),
@@ -38,6 +39,6 @@ export function optionsFromJson(object: JsonObject, place: JsonPlace): Transacti
   return place.faults.count === countBefore ? options : undefined;
 }
 
-function attributesFrom(node: JsonNode, place: JsonPlace): ReadonlyMap<string, string> {
+function attributesFrom(node: JsonNode, place: FaultPlace): ReadonlyMap<string, string> {
   return textsFrom(node, place, ({ field, faults }, key) => ({ field: `${field}[${quote(key)}]`, faults }));
 }

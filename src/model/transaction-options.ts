@@ -5,7 +5,6 @@ import {
   ByteWriter,
   beginMessage,
   compareBytes,
-  decodeUtf8,
   encodeUtf8,
   ProtoReader,
   quote,
@@ -14,17 +13,11 @@ import {
   writeTextField,
   writeVarintField,
 } from '#base';
-import { foundBytes } from './event-place.ts';
-import type { Faults, Found } from './faults.ts';
-import {
-  COMMIT_MESSAGE_BYTES_MAX,
-  NAME_BYTES_MAX,
-  PRINCIPAL_ATTRIBUTES_MAX,
-  PRINCIPAL_VALUE_BYTES_MAX,
-} from './limits.ts';
-import { describeTextFault, nameFault } from './text-rules.ts';
+import { type FaultPlace, type Faults, type Found, fieldBelow } from './faults.ts';
+import { COMMIT_MESSAGE_BYTES_MAX, PRINCIPAL_ATTRIBUTES_MAX, PRINCIPAL_VALUE_BYTES_MAX } from './limits.ts';
+import { refuseField, textField } from './message-fields.ts';
+import { nameRule } from './text-rules.ts';
 import type { TransactionOptions } from './transaction.ts';
-import { refuseField } from './unknown-field.ts';
 
 /** Canonical: principal_attributes sorted by the bytes of their keys. */
 export function encodeTransactionOptions(options: TransactionOptions): Uint8Array {
@@ -62,12 +55,7 @@ type Draft = { -readonly [Field in keyof TransactionOptions]: TransactionOptions
   readonly principalAttributes: Map<string, string>;
 };
 
-interface Place {
-  readonly field: string;
-  readonly faults: Faults;
-}
-
-function readOption(reader: ProtoReader, draft: Draft, place: Place): void {
+function readOption(reader: ProtoReader, draft: Draft, place: FaultPlace): void {
   const tag = reader.tag();
   if (tag === 0x08) draft.lastReadRevision = readLastRead(reader, place);
   else if (tag === 0x12) readPrincipalAttribute(reader, draft, place);
@@ -78,28 +66,20 @@ function readOption(reader: ProtoReader, draft: Draft, place: Place): void {
 }
 
 /** A revision is returned as it was sent, so it must not be rounded. */
-function readLastRead(reader: ProtoReader, place: Place): number {
+function readLastRead(reader: ProtoReader, place: FaultPlace): number {
   const value = reader.uint64();
   if (typeof value === 'number') return value;
   addFault(place, 'last_read_revision', 'must be at most 2^53 - 1', value);
   return 0;
 }
 
-function readText(reader: ProtoReader, name: string, { field, faults }: Place): string {
-  const start = reader.lengthDelimited();
-  if (reader.failed) return '';
-  const text = decodeUtf8(reader.bytes, start, reader.at);
-  if (text === undefined)
-    addFault({ field, faults }, name, 'must be well-formed UTF-8', foundBytes(reader.bytes, start, reader.at));
-  return text ?? '';
+function readText(reader: ProtoReader, name: string, place: FaultPlace): string {
+  return textField(reader, fieldBelow(place, name), place.faults) ?? '';
 }
 
-function readPrincipalAttribute(reader: ProtoReader, draft: Draft, place: Place): void {
-  const start = reader.lengthDelimited();
-  if (reader.failed) return;
-  const entry = new ProtoReader(reader.bytes, start, reader.at);
-  let key = '';
-  let value = '';
+function readPrincipalAttribute(reader: ProtoReader, draft: Draft, place: FaultPlace): void {
+  const entry = reader.message();
+  let [key, value] = ['', ''];
   while (!entry.done) {
     const tag = entry.tag();
     if (tag === 0x0a) key = readText(entry, 'principal_attributes', place);
@@ -111,7 +91,7 @@ function readPrincipalAttribute(reader: ProtoReader, draft: Draft, place: Place)
 }
 
 /** Checks the limits of options from any source. Faults name the fields as the wire does. */
-export function checkTransactionOptions(options: TransactionOptions, place: Place): void {
+export function checkTransactionOptions(options: TransactionOptions, place: FaultPlace): void {
   const { principalAttributes, commitMessage, correlationId, causationId } = options;
   if (principalAttributes.size > PRINCIPAL_ATTRIBUTES_MAX) {
     const rule = `must be at most ${PRINCIPAL_ATTRIBUTES_MAX} attributes`;
@@ -129,17 +109,16 @@ export function checkTransactionOptions(options: TransactionOptions, place: Plac
   if (causationId !== undefined) checkName(causationId, 'causation_id', place);
 }
 
-function addFault({ field, faults }: Place, name: string, rule: string, found: Found): void {
-  faults.add(field === '' ? name : `${field}.${name}`, rule, found);
+function addFault(place: FaultPlace, name: string, rule: string, found: Found): void {
+  place.faults.add(fieldBelow(place, name), rule, found);
 }
 
-function checkName(text: string, name: string, place: Place): void {
-  const bytes = encodeUtf8(text);
-  const fault = text.isWellFormed() ? nameFault(bytes, 0, bytes.length) : 'ill-formed';
-  if (fault !== undefined) addFault(place, name, describeTextFault(fault, NAME_BYTES_MAX), text);
+function checkName(text: string, name: string, place: FaultPlace): void {
+  const rule = nameRule(text);
+  if (rule !== undefined) addFault(place, name, rule, text);
 }
 
 /** Messages may have line breaks and other control characters. */
-function checkLength(text: string, bytesMax: number, place: Place & { readonly name: string }): void {
+function checkLength(text: string, bytesMax: number, place: FaultPlace & { readonly name: string }): void {
   if (utf8Length(text) > bytesMax) addFault(place, place.name, `must be at most ${bytesMax} bytes of UTF-8`, text);
 }

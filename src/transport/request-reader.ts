@@ -4,10 +4,9 @@
  * Text must be UTF-8 (T7), and fields that a message does not have are refused (ADR 0156). The last of several
  * occurrences of a field counts. Bytes are views of the request.
  */
-import { DatabaseError, decodeUtf8, type Instant, NO_BYTES, ProtoReader } from '#base';
+import { DatabaseError, type Instant, NO_BYTES, ProtoReader } from '#base';
 import {
   Faults,
-  foundBytes,
   instantOfTimestamp,
   MESSAGE_FIELDS_MAX,
   mergeTimestamp,
@@ -15,6 +14,7 @@ import {
   type SentTimestamp,
   showTimestamp,
   TIMESTAMP_RULE,
+  textField,
 } from '#model';
 import { REQUEST_FIELDS, type RequestField, type Requests, type ScalarType } from '../../proto/gen/requests.ts';
 
@@ -117,15 +117,11 @@ function readUint32(reader: ProtoReader, { field, faults }: Place): number {
 
 /** The bytes of a field: a view. */
 export function readMessage(reader: ProtoReader): Uint8Array {
-  const start = reader.lengthDelimited();
-  return reader.bytes.subarray(start, reader.at);
+  return reader.view();
 }
 
 export function readText(reader: ProtoReader, field: string, faults: Faults): string {
-  const start = reader.lengthDelimited();
-  const text = decodeUtf8(reader.bytes, start, reader.at);
-  if (text === undefined) faults.add(field, 'must be well-formed UTF-8', foundBytes(reader.bytes, start, reader.at));
-  return text ?? '';
+  return textField(reader, field, faults) ?? '';
 }
 
 /** @throws DatabaseError invalid_argument: the bytes are not a sequence of fields, or thousands of them */

@@ -4,20 +4,18 @@ import {
   and,
   type ComponentName,
   type Definition,
-  FOLD_ORDERS,
   isComponentName,
   KEY_TYPES,
   keyedTemplate,
   or,
   type ParameterTerm,
   PRIORITIES,
-  type PresenterDefinition,
   parameter,
   type SelectorTemplate,
-  type StateChangeDefinition,
   type StateViewDefinition,
   toVersionNumber,
 } from '#model';
+import { FOLD_ORDERS, type PresenterDefinition, type StateChangeDefinition } from '../../src/model/definition.ts';
 import { arbSelector } from './selectors.ts';
 
 const PARAMETER_TERMS: readonly ParameterTerm[] = [

@@ -1,7 +1,9 @@
 /** Events for tests: a simple one that tests vary, random valid ones, and their canonical bytes. */
 import * as fc from 'fast-check';
 import { encodeUtf8, formatInstant, INSTANT_SECONDS_MAX, INSTANT_SECONDS_MIN, type Instant, NO_BYTES } from '#base';
-import { acceptDecoded, DATA_KIND, type Event, type ExtensionValue, Faults } from '#model';
+import { DATA_KIND, type Event, Faults } from '#model';
+import { type ExtensionValue } from '../../src/model/event.ts';
+import { acceptDecoded } from '../../src/model/event-walk.ts';
 
 const PLAIN: Event = {
   id: 'e-1',

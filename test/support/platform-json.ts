@@ -1,5 +1,5 @@
 /** The platform's own decoder and parser, as an oracle of ours. */
-import { JSON_DEPTH_MAX } from '#model';
+import { JSON_DEPTH_MAX } from '../../src/model/limits.ts';
 
 /** Returns whether the bytes are well-formed UTF-8 and JSON of at most JSON_DEPTH_MAX levels. */
 export function isPlatformJson(bytes: Uint8Array): boolean {

@@ -3,6 +3,7 @@ import { instantToMs } from '#base';
 import {
   type ApiKey,
   countFrom,
+  type FaultPlace,
   Faults,
   formatGrant,
   GRANT_RULE,
@@ -11,7 +12,6 @@ import {
   isPresent,
   item,
   itemsFrom,
-  type JsonPlace,
   parseGrant,
   readMember,
   textFrom,
@@ -139,7 +139,7 @@ async function revoke(request: HttpRequest, { service }: RouteContext): Promise<
   return emptyReply();
 }
 
-function grantFrom(node: Parameters<typeof textFrom>[0], place: JsonPlace): Grant | undefined {
+function grantFrom(node: Parameters<typeof textFrom>[0], place: FaultPlace): Grant | undefined {
   const text = textFrom(node, place);
   const grant = text === undefined ? undefined : parseGrant(text);
   if (text === undefined || grant !== undefined) return grant;

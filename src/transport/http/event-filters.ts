@@ -1,37 +1,33 @@
 /** Parameters that filter a list of events, combined by AND, for forms and typed URLs. `q` has full queries. */
-import {
-  ALL,
-  and,
-  type EventQuery,
-  Faults,
-  parseEventType,
-  parseStreamName,
-  parseSubject,
-  type Selector,
-  type TermKind,
-  term,
-} from '#model';
+import { and, type EventQuery, Faults, parseName, type Selector, type TermKind, term } from '#model';
 import { invalidField } from './errors.ts';
 import { parseRevision, type QueryParameters } from './query-string.ts';
 
-const TERMS: readonly {
+/** An attribute that events are listed by. */
+export interface ListedAttribute {
+  /** Parameter of the path, and member of the reply. */
   readonly name: string;
+  /** Parameter of the list of all events. */
+  readonly filter: string;
   readonly kind: TermKind;
-  readonly parse: (text: string, field: string, faults: Faults) => string | undefined;
-}[] = [
-  { name: 'stream', kind: 'by-stream', parse: parseStreamName },
-  { name: 'subject', kind: 'by-subject', parse: parseSubject },
-  { name: 'type', kind: 'by-type', parse: parseEventType },
+  /** Reason of the error when no event has the value. */
+  readonly absent: string;
+}
+
+export const LISTED_ATTRIBUTES: readonly ListedAttribute[] = [
+  { name: 'stream', filter: 'stream', kind: 'by-stream', absent: 'StreamNotFound' },
+  { name: 'subject', filter: 'subject', kind: 'by-subject', absent: 'SubjectNotFound' },
+  { name: 'event_type', filter: 'type', kind: 'by-type', absent: 'EventTypeNotFound' },
 ];
 const RANGE = ['start', 'end'] as const;
 
-export const FILTER_PARAMETERS: readonly string[] = [...TERMS.map(({ name }) => name), ...RANGE];
+export const FILTER_PARAMETERS: readonly string[] = [...LISTED_ATTRIBUTES.map(({ filter }) => filter), ...RANGE];
 
 /** The filters of a request without the range, as a query string. */
 export function filtersIn(parameters: QueryParameters): string {
-  const given = TERMS.flatMap(({ name }) => {
-    const text = parameters.get(name);
-    return text === undefined ? [] : [[name, text] as const];
+  const given = LISTED_ATTRIBUTES.flatMap(({ filter }) => {
+    const text = parameters.get(filter);
+    return text === undefined ? [] : [[filter, text] as const];
   });
   return new URLSearchParams(Object.fromEntries(given)).toString();
 }
@@ -39,9 +35,9 @@ export function filtersIn(parameters: QueryParameters): string {
 /** Selects the events that match all filters, from revision `start` to `end` inclusive. */
 export function filterFrom(parameters: QueryParameters): Pick<EventQuery, 'selector' | 'revisions'> {
   const faults = new Faults();
-  const terms = TERMS.flatMap(({ name, kind, parse }): readonly Selector[] => {
-    const text = parameters.get(name);
-    const value = text === undefined ? undefined : parse(text, name, faults);
+  const terms = LISTED_ATTRIBUTES.flatMap(({ filter, kind }): readonly Selector[] => {
+    const text = parameters.get(filter);
+    const value = text === undefined ? undefined : parseName(text, filter, faults);
     return value === undefined ? [] : [term(kind, value)];
   });
   if (!faults.none) throw faults.toError('The query is malformed');
@@ -52,9 +48,5 @@ export function filterFrom(parameters: QueryParameters): Pick<EventQuery, 'selec
   if (start !== undefined && end !== undefined && start > end) {
     throw invalidField('end', `must not be before start, which is ${start}`, end);
   }
-  const [only] = terms;
-  return {
-    selector: only === undefined ? ALL : terms.length === 1 ? only : and(terms),
-    revisions: { ...(start === undefined ? {} : { start }), ...(end === undefined ? {} : { end }) },
-  };
+  return { selector: and(terms), revisions: { start, end } };
 }

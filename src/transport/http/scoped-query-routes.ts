@@ -9,13 +9,10 @@ import { type AskedRevision, DatabaseError, formatInstant, quote } from '#base';
 import {
   type EventQuery,
   Faults,
-  parseEventType,
-  parseStreamName,
-  parseSubject,
+  parseName,
   queryFromParameter,
   queryToParameter,
   type ScopedQuery,
-  type TermKind,
   term,
 } from '#model';
 import type { ReadScope } from '#service';
@@ -24,7 +21,7 @@ import type { RevisionHandler } from './caching.ts';
 import { cursorBehind, cursorFrom } from './cursor.ts';
 import { nowAt } from './effective-time-cut.ts';
 import { invalidField } from './errors.ts';
-import { FILTER_PARAMETERS, filterFrom, filtersIn } from './event-filters.ts';
+import { FILTER_PARAMETERS, filterFrom, filtersIn, LISTED_ATTRIBUTES, type ListedAttribute } from './event-filters.ts';
 import type { JsonMembers } from './json-text.ts';
 import { boundedQuery, type EventPage, PAGE_PARAMETERS, pageDirection, pageLimit, readPage } from './paging.ts';
 import type { QueryParameters } from './query-string.ts';
@@ -42,26 +39,14 @@ export const SCOPED_QUERY_ROUTES: readonly Route[] = [
     parameters: ['q', ...FILTER_PARAMETERS, ...PAGE_PARAMETERS],
     handle: numeric(queryAtRevision),
   },
-  {
-    method: 'GET',
-    path: '/db/{database}/{revision}/streams/{stream}',
-    parameters: PAGE_PARAMETERS,
-    handle: numeric(eventsOf({ name: 'stream', kind: 'by-stream', parse: parseStreamName, absent: 'StreamNotFound' })),
-  },
-  {
-    method: 'GET',
-    path: '/db/{database}/{revision}/subjects/{subject}',
-    parameters: PAGE_PARAMETERS,
-    handle: numeric(eventsOf({ name: 'subject', kind: 'by-subject', parse: parseSubject, absent: 'SubjectNotFound' })),
-  },
-  {
-    method: 'GET',
-    path: '/db/{database}/{revision}/event-types/{event_type}',
-    parameters: PAGE_PARAMETERS,
-    handle: numeric(
-      eventsOf({ name: 'event_type', kind: 'by-type', parse: parseEventType, absent: 'EventTypeNotFound' }),
-    ),
-  },
+  ...LISTED_ATTRIBUTES.map(
+    (attribute): Route => ({
+      method: 'GET',
+      path: `/db/{database}/{revision}/${attribute.name.replace('_', '-')}s/{${attribute.name}}`,
+      parameters: PAGE_PARAMETERS,
+      handle: numeric(eventsOf(attribute)),
+    }),
+  ),
 ];
 
 /** Events by `q`, a full query, or by filters. */
@@ -69,7 +54,7 @@ async function queryAtRevision(request: HttpRequest, context: RouteContext, at: 
   const parameters = request.query();
   const text = parameters.get('q');
   if (text === undefined) {
-    const { page, next } = await readListed(request, context, { at, ...filterFrom(parameters) });
+    const { page, next } = await readListed(request, context, at, filterFrom(parameters));
     const filters = filtersIn(parameters);
     return pageReply(request, page, { members: {}, headers: {}, next, path: request.path(), filters });
   }
@@ -109,30 +94,20 @@ async function redirectToNow(
   return redirectReply('effective_time', `${request.path()}?q=${resolved}`, headers);
 }
 
-interface Attribute {
-  /** Parameter of the path, and member of the reply. */
-  readonly name: string;
-  readonly kind: TermKind;
-  readonly parse: (text: string, field: string, faults: Faults) => string | undefined;
-  /** Reason of the error when no event has the value. */
-  readonly absent: string;
-}
-
 /** Events with this value; not_found when there are none at the revision. */
-function eventsOf({ name, kind, parse, absent }: Attribute): RevisionHandler {
+function eventsOf({ name, filter, kind, absent }: ListedAttribute): RevisionHandler {
   return async (request, context, at) => {
     const faults = new Faults();
-    const value = parse(request.param(name), name, faults);
+    const value = parseName(request.param(name), name, faults);
     if (value === undefined) throw faults.toError('The path is malformed');
-    const { page, next, isFirst } = await readListed(request, context, {
-      at,
+    const { page, next, isFirst } = await readListed(request, context, at, {
       selector: term(kind, value),
       revisions: {},
     });
-    if (page.events.count === 0 && isFirst) throw nothingFound(page.scope, { name, value, reason: absent });
+    if (page.events.count === 0 && isFirst) throw nothingFound(page.scope, `${name} ${quote(value)}`, absent);
     const what = `of the ${name.replace('_', ' ')} ${quote(value)}`;
     const members = { [name]: value };
-    const filters = new URLSearchParams({ [name.replace('event_', '')]: value }).toString();
+    const filters = new URLSearchParams({ [filter]: value }).toString();
     return pageReply(request, page, { members, headers: {}, next, what, path: request.path(), filters });
   };
 }
@@ -148,28 +123,20 @@ interface Listed {
 async function readListed(
   request: HttpRequest,
   { service }: RouteContext,
-  { at, selector, revisions }: Pick<EventQuery, 'selector' | 'revisions'> & { readonly at: AskedRevision },
+  at: AskedRevision,
+  selected: Pick<EventQuery, 'selector' | 'revisions'>,
 ): Promise<Listed> {
   const parameters = request.query();
   const cursor = cursorFrom(parameters.get('after'));
-  const query = {
-    selector,
-    revisions,
-    direction: pageDirection(parameters),
-    limit: pageLimit(request),
-    after: cursor?.after,
-  };
+  const order = { direction: pageDirection(parameters), limit: pageLimit(request), after: cursor?.after };
+  const query = { ...selected, ...order };
   const page = await readPage(service, request, { at, query, databaseId: cursor?.databaseId });
   const after = page.more === undefined ? undefined : cursorBehind(page.scope, page.more);
   const next = after === undefined ? undefined : `${request.path()}?${parameters.with('after', after)}`;
   return { page, next, isFirst: cursor === undefined };
 }
 
-function nothingFound(
-  { databaseName, databaseId, revision }: ReadScope,
-  { name, value, reason }: { readonly name: string; readonly value: string; readonly reason: string },
-): DatabaseError {
-  const what = `${name} ${quote(value)}`;
+function nothingFound({ databaseName, databaseId, revision }: ReadScope, what: string, reason: string): DatabaseError {
   const message = `The database ${quote(databaseName)} has no event of the ${what} at revision ${revision}`;
   return new DatabaseError('not_found', message, { details: { reason, scope: { databaseId, revision } } });
 }

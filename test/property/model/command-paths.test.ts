@@ -2,8 +2,9 @@
 // random templates and values; the router of the component SDK, which shares no code with the filling.
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { Faults, fillPath, openNames, type PathTemplate, parsePathTemplate } from '#model';
+import { Faults } from '#model';
 import { Router } from '../../../sdk/component/src/routes.ts';
+import { fillPath, openNames, type PathTemplate, parsePathTemplate } from '../../../src/model/path-template.ts';
 import { runs } from '../../support/runs.ts';
 
 const arbFixed = fc.string({

@@ -6,28 +6,27 @@ import { encodeUtf8 } from '#base';
 import {
   ALL,
   and,
-  type Bindings,
-  bindTemplate,
   checkDefinition,
   type Definition,
-  decodeDefinition,
-  decodeTemplate,
   encodeDefinition,
   encodeSelector,
   Faults,
   KEY_TYPES,
   keyedTemplate,
   or,
-  type ParameterSelector,
   parametersOf,
   parseJson,
   type Selector,
   type SelectorTemplate,
   type StateViewDefinition,
   selectorToJson,
-  templateFromJson,
   term,
 } from '#model';
+import { decodeDefinition } from '../../../src/model/definition-bytes.ts';
+import { type ParameterSelector } from '../../../src/model/selector.ts';
+import { templateFromJson } from '../../../src/model/selector-json.ts';
+import { type Bindings, bindTemplate } from '../../../src/model/selector-template.ts';
+import { decodeTemplate } from '../../../src/model/selector-wire.ts';
 import { arbDefinition, arbTemplate, componentName } from '../../support/definitions.ts';
 import { runs } from '../../support/runs.ts';
 

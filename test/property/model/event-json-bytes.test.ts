@@ -3,16 +3,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { concatBytes, encodeUtf8, formatInstant, instantFromMs } from '#base';
-import {
-  DATA_KIND,
-  type Event,
-  EventJsonBytes,
-  type ExtensionValue,
-  encodeEvent,
-  eventToJson,
-  isJsonType,
-  type ServerFields,
-} from '#model';
+import { DATA_KIND, type Event, EventJsonBytes, encodeEvent, eventToJson, isJsonType, type ServerFields } from '#model';
+import { type ExtensionValue } from '../../../src/model/event.ts';
 import { anEvent, arbEvent, arbInstant } from '../../support/events.ts';
 import { isPlatformJson, utf8TextOf } from '../../support/platform-json.ts';
 import { runs } from '../../support/runs.ts';

@@ -3,18 +3,9 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { concatBytes, decodeUtf8, formatInstant, NO_BYTES } from '#base';
-import {
-  acceptDecoded,
-  acceptEvent,
-  decodeEvent,
-  type Event,
-  encodeEvent,
-  eventFacts,
-  Faults,
-  readEvent,
-  streamOfSource,
-  walkEvent,
-} from '#model';
+import { acceptEvent, type Event, encodeEvent, eventFacts, Faults, readEvent, streamOfSource, walkEvent } from '#model';
+import { decodeEvent } from '../../../src/model/event-decode.ts';
+import { acceptDecoded } from '../../../src/model/event-walk.ts';
 import { anEvent, arbEvent } from '../../support/events.ts';
 import { runs } from '../../support/runs.ts';
 

@@ -8,11 +8,9 @@ import {
   acceptEvent,
   acceptJsonEvent,
   collectionQueryFromJson,
-  constraintFromJson,
   constraintsFromJson,
   decodeConstraint,
   decodeSelection,
-  decodeSelector,
   decodeTransactionOptions,
   Faults,
   type JsonNode,
@@ -22,9 +20,11 @@ import {
   queryFromParameter,
   RAW_DATA,
   scopedQueryFromJson,
-  selectionFromJson,
   selectorFromJson,
 } from '#model';
+import { constraintFromJson } from '../../../src/model/constraint-json.ts';
+import { selectionFromJson } from '../../../src/model/selector-json.ts';
+import { decodeSelector } from '../../../src/model/selector-wire.ts';
 import { runs } from '../../support/runs.ts';
 
 type Way<Input> = (input: Input, faults: Faults) => unknown;

@@ -7,7 +7,6 @@ import {
   ALL,
   and,
   type Conjunction,
-  decodeSelector,
   encodeSelector,
   eventFacts,
   Faults,
@@ -15,11 +14,12 @@ import {
   normalise,
   or,
   type Selector,
-  type SubjectMatch,
   storedMatcherOf,
   streamOfSource,
   type TextMatch,
 } from '#model';
+import { type SubjectMatch } from '../../../src/model/selector-normal.ts';
+import { decodeSelector } from '../../../src/model/selector-wire.ts';
 import { anEvent, eventBytes } from '../../support/events.ts';
 import { runs } from '../../support/runs.ts';
 import { arbSelectable, arbSelector, naivelyMatches } from '../../support/selectors.ts';

@@ -3,7 +3,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { concatBytes, encodeUtf8 } from '#base';
-import { isWellFormedJson, JSON_DEPTH_MAX } from '#model';
+import { isWellFormedJson } from '#model';
+import { JSON_DEPTH_MAX } from '../../../src/model/limits.ts';
 import { isPlatformJson } from '../../support/platform-json.ts';
 import { runs } from '../../support/runs.ts';
 

@@ -10,7 +10,8 @@ import {
   writeTextField,
   writeVarintField,
 } from '#base';
-import { acceptCloudEvent, DATA_KIND, decodeEvent, type Event, Faults } from '#model';
+import { acceptCloudEvent, DATA_KIND, type Event, Faults } from '#model';
+import { decodeEvent } from '../../../src/model/event-decode.ts';
 import { anEvent } from '../../support/events.ts';
 import { hex, textsOf } from '../../support/model-reading.ts';
 

@@ -1,13 +1,7 @@
 // Goal: each spelling of a command has the same result, and faults have the path of their field. Method: tables.
 import { describe, expect, it } from 'vitest';
-import {
-  type AskedCommand,
-  COMMAND_BODY_BYTES_MAX,
-  COMMAND_PAIRS_MAX,
-  COMMAND_VALUE_BYTES_MAX,
-  type Command,
-  commandFrom,
-} from '#model';
+import { type AskedCommand, COMMAND_BODY_BYTES_MAX, type Command, commandFrom } from '#model';
+import { COMMAND_PAIRS_MAX, COMMAND_VALUE_BYTES_MAX } from '../../../src/model/limits.ts';
 import { outcome } from '../../support/model-reading.ts';
 
 const BODY = Uint8Array.of(1);

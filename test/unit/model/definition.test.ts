@@ -5,13 +5,10 @@ import { encodeUtf8 } from '#base';
 import {
   ALL,
   and,
-  bindTemplate,
   type ComponentKind,
   type Definition,
-  decodeDefinition,
   definitionFromJson,
   encodeDefinition,
-  isKeyOf,
   or,
   parameter,
   parametersOf,
@@ -19,6 +16,9 @@ import {
   selectorFromJson,
   term,
 } from '#model';
+import { decodeDefinition } from '../../../src/model/definition-bytes.ts';
+import { isKeyOf } from '../../../src/model/definition-rules.ts';
+import { bindTemplate } from '../../../src/model/selector-template.ts';
 import { componentName } from '../../support/definitions.ts';
 import { nodeOf, outcome } from '../../support/model-reading.ts';
 

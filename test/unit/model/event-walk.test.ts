@@ -2,16 +2,8 @@
 // have one spelling (M4). Method: tables of one fault each; raw wire bytes for events that no builder can make.
 import { describe, expect, it } from 'vitest';
 import { concatBytes, decodeUtf8, type FieldViolation } from '#base';
-import {
-  acceptEvent,
-  type Event,
-  type EventShape,
-  type ExtensionValue,
-  encodeEvent,
-  eventFacts,
-  Faults,
-  walkEvent,
-} from '#model';
+import { acceptEvent, type Event, type EventShape, encodeEvent, eventFacts, Faults, walkEvent } from '#model';
+import { type ExtensionValue } from '../../../src/model/event.ts';
 import { anEvent, eventBytes } from '../../support/events.ts';
 import { hex } from '../../support/model-reading.ts';
 

@@ -3,7 +3,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decodeUtf8, encodeUtf8 } from '#base';
-import { isWellFormedJson, JSON_DEPTH_MAX, JSON_VALUES_MAX, type JsonNode, parseJson } from '#model';
+import { isWellFormedJson, type JsonNode, parseJson } from '#model';
+import { JSON_DEPTH_MAX, JSON_VALUES_MAX } from '../../../src/model/limits.ts';
 import { runs } from '../../support/runs.ts';
 
 const parse = (text: string): ReturnType<typeof parseJson> => parseJson(encodeUtf8(text));

@@ -6,10 +6,8 @@ import {
   isTextType,
   parseComponentName,
   parseDatabaseName,
-  parseEventType,
+  parseName,
   parseNamePrefix,
-  parseStreamName,
-  parseSubject,
   parseTransactionId,
 } from '#model';
 
@@ -30,9 +28,12 @@ describe.each<[string, (text: string, field: string, faults: Faults) => string |
     ['a', 'Z9', 'open-orders', 'a.b_c', `a${'b'.repeat(127)}`],
     ['', '1a', '-a', '_a', 'a b', 'é', 'a/b', `a${'b'.repeat(128)}`],
   ],
-  ['stream', parseStreamName, ['a', 'é', ' a ', LONGEST], ['', ' ', 'a\u0000', 'a\u009f', '\ud800', LONGER]],
-  ['event type', parseEventType, ['a', 'é', LONGEST], ['', ' ', 'a\u0000', '\ud800', LONGER]],
-  ['subject', parseSubject, ['a', 'é', LONGEST], ['', ' ', 'a\u0000', '\ud800', LONGER]],
+  [
+    'stream, event type or subject',
+    parseName,
+    ['a', 'é', ' a ', LONGEST],
+    ['', ' ', 'a\u0000', 'a\u009f', '\ud800', LONGER],
+  ],
   ['prefix of names', parseNamePrefix, ['', ' ', 'a', 'order.', 'é'.repeat(127)], ['a\0', '\u0080', '\ud800', LONGER]],
   ['transaction id', parseTransactionId, [ID], ['', 'abc', ID.slice(1), `{${ID}}`]],
 ])('a %s (M2)', (_what, parse, good, bad) => {

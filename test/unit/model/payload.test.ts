@@ -6,11 +6,9 @@ import { BrokenInvariant, concatBytes, encodeUtf8, toHex } from '#base';
 import {
   constraintsOf,
   decodeTransactionOptions,
-  encodeTransactionOptions,
   encodeTransactPayload,
   Faults,
   faultInTransactPayload,
-  isOrigin,
   NO_OPTIONS,
   ORIGIN,
   optionsOfBody,
@@ -23,6 +21,8 @@ import {
   type TransactPayload,
   transactionTooLarge,
 } from '#model';
+import { isOrigin } from '../../../src/model/transaction.ts';
+import { encodeTransactionOptions } from '../../../src/model/transaction-options.ts';
 import { arbName, eventBytes } from '../../support/events.ts';
 import { encodeLoggedTransaction } from '../../support/logged-transaction.ts';
 import { hex, textsOf } from '../../support/model-reading.ts';

@@ -7,7 +7,6 @@ import {
   ALL,
   type Constraint,
   collectionQueryFromJson,
-  constraintFromJson,
   constraintsFromJson,
   type EventQuery,
   Faults,
@@ -19,6 +18,7 @@ import {
   type TransactionOptions,
   term,
 } from '#model';
+import { constraintFromJson } from '../../../src/model/constraint-json.ts';
 import { arbInstant } from '../../support/events.ts';
 import { nodeOf, outcome } from '../../support/model-reading.ts';
 import { runs } from '../../support/runs.ts';

@@ -2,18 +2,8 @@
 // misspelling is a fault. Method: tables; random selectors formatted and parsed.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  ALL,
-  and,
-  Faults,
-  NO_SUBJECT,
-  or,
-  type Selector,
-  selectionFromJson,
-  selectorFromJson,
-  selectorToJson,
-  term,
-} from '#model';
+import { ALL, and, Faults, NO_SUBJECT, or, type Selector, selectorFromJson, selectorToJson, term } from '#model';
+import { selectionFromJson } from '../../../src/model/selector-json.ts';
 import { nodeOf, outcome } from '../../support/model-reading.ts';
 import { runs } from '../../support/runs.ts';
 import { arbSelector } from '../../support/selectors.ts';

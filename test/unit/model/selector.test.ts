@@ -2,18 +2,8 @@
 // tables of wire bytes in hexadecimal, and of selectors with their disjunctive form.
 import { describe, expect, it } from 'vitest';
 import { ByteWriter, beginMessage, writeTextField } from '#base';
-import {
-  ALL,
-  and,
-  decodeSelection,
-  decodeSelector,
-  Faults,
-  NO_SUBJECT,
-  normalise,
-  or,
-  type Selector,
-  term,
-} from '#model';
+import { ALL, and, decodeSelection, Faults, NO_SUBJECT, normalise, or, type Selector, term } from '#model';
+import { decodeSelector } from '../../../src/model/selector-wire.ts';
 import { hex, outcome } from '../../support/model-reading.ts';
 
 function read(bytes: Uint8Array): Selector | readonly string[] | undefined {

@@ -5,7 +5,6 @@ import { resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import {
   collectionQueryFromJson,
-  constraintFromJson,
   Faults,
   type JsonNode,
   OPTION_NAMES,
@@ -13,7 +12,7 @@ import {
   parseJson,
   selectorFromJson,
 } from '#model';
-import { CONSTRAINT_KIND_NAMES } from '../../../../src/model/constraint-json.ts';
+import { CONSTRAINT_KIND_NAMES, constraintFromJson } from '../../../../src/model/constraint-json.ts';
 import { RANGE_NAMES, scopedQueryFromJson } from '../../../../src/model/query-json.ts';
 import { SELECTOR_NAMES } from '../../../../src/model/selector-json.ts';
 
