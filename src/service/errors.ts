@@ -41,24 +41,30 @@ export function databaseExists(name: string): DatabaseError {
 }
 
 export function revisionNotFound(scope: ReadScope, revision: number | bigint): DatabaseError {
-  const message = `The database ${quote(scope.databaseName)} has no revision ${revision}; its latest is ${scope.revision}`;
-  return new DatabaseError('not_found', message, { details: { reason: 'RevisionNotFound', scope: where(scope) } });
+  return lacking(scope, 'RevisionNotFound', `has no revision ${revision}; its latest is ${scope.revision}`);
 }
 
 /** The requested revision is beyond the database at the revision of the scope. */
 export function revisionNotYet(scope: ReadScope, revision: number | bigint): DatabaseError {
-  const message = `The database ${quote(scope.databaseName)} at revision ${scope.revision} has no revision ${revision}; read at that revision or later`;
-  return new DatabaseError('not_found', message, { details: { reason: 'RevisionNotFound', scope: where(scope) } });
+  const what = `at revision ${scope.revision} has no revision ${revision}; read at that revision or later`;
+  return lacking(scope, 'RevisionNotFound', what);
+}
+
+export function notYetCreated(scope: ReadScope, at: string, createdAt: string): DatabaseError {
+  return lacking(scope, 'RevisionNotFound', `did not exist at ${at}; it was created at ${createdAt}`);
 }
 
 export function transactionNotFound(scope: ReadScope, transactionId: string): DatabaseError {
-  const message = `The database ${quote(scope.databaseName)} has no transaction ${transactionId}`;
-  return new DatabaseError('not_found', message, { details: { reason: 'TransactionNotFound', scope: where(scope) } });
+  return lacking(scope, 'TransactionNotFound', `has no transaction ${transactionId}`);
 }
 
 export function eventNotFound(scope: ReadScope, what: string): DatabaseError {
-  const message = `The database ${quote(scope.databaseName)} has no event ${what}`;
-  return new DatabaseError('not_found', message, { details: { reason: 'EventNotFound', scope: where(scope) } });
+  return lacking(scope, 'EventNotFound', `has no event ${what}`);
+}
+
+function lacking(scope: ReadScope, reason: string, what: string): DatabaseError {
+  const message = `The database ${quote(scope.databaseName)} ${what}`;
+  return new DatabaseError('not_found', message, { details: { reason, scope: where(scope) } });
 }
 
 const NOT_DEFINED = {
@@ -80,14 +86,11 @@ export function versionNotFound(
   versions: readonly DefinedVersion[],
 ): DatabaseError {
   const { reason, what } = NOT_DEFINED[component];
-  const subject = `The database ${quote(scope.databaseName)} has`;
   const title = `${what} ${quote(name)}`;
+  if (versions.length === 0) return lacking(scope, reason, `has no ${title}; publish it`);
   const known = versions.map((each) => `${each.version}${each.status.active ? '' : ' (not active)'}`).join(', ');
-  const none =
-    version === undefined ? `no active version of the ${title}` : `no active version ${version} of the ${title}`;
-  const message =
-    versions.length === 0 ? `${subject} no ${title}; publish it` : `${subject} ${none}; there are ${known}`;
-  return new DatabaseError('not_found', message, { details: { reason, scope: where(scope) } });
+  const active = version === undefined ? 'active version' : `active version ${version}`;
+  return lacking(scope, reason, `has no ${active} of the ${title}; there are ${known}`);
 }
 
 /** Error for the deletion of inactive versions of which one is active. */
@@ -174,15 +177,11 @@ export function tooManyVersions(databaseName: string): DatabaseError {
   return new DatabaseError('too_large', message, { details: { reason: 'TooManyVersions' } });
 }
 
-interface Taken {
-  readonly wanted: number;
-  /** The next free version number. */
-  readonly next: number;
-  /** True when that version exists with other content. */
-  readonly isThere: boolean;
-}
-
-export function versionTaken({ kind, name }: Definition, { wanted, next, isThere }: Taken): DatabaseError {
+/** `next`: the next free version number; `isThere`: the wanted version exists with other content. */
+export function versionTaken(
+  { kind, name }: Definition,
+  { wanted, next, isThere }: { readonly wanted: number; readonly next: number; readonly isThere: boolean },
+): DatabaseError {
   const what = `version ${wanted} of the ${NOT_DEFINED[kind].what} ${quote(name)}`;
   const why = isThere ? `There is ${what} already, with other content` : `This cannot be ${what}`;
   return new DatabaseError('already_exists', `${why}; the next version is ${next}`);
@@ -205,11 +204,6 @@ export function publishersInTheWay(databaseName: string): DatabaseError {
 export function tooManyStreams(what: 'streaming reads' | 'live tails', countMax: number): DatabaseError {
   const message = `${countMax} ${what} are open on this node, which is the maximum; use another node, or try again later`;
   return new DatabaseError('busy', message);
-}
-
-export function notYetCreated(scope: ReadScope, at: string, createdAt: string): DatabaseError {
-  const message = `The database ${quote(scope.databaseName)} did not exist at ${at}; it was created at ${createdAt}`;
-  return new DatabaseError('not_found', message, { details: { reason: 'RevisionNotFound', scope: where(scope) } });
 }
 
 function where({ databaseId, revision }: ReadScope): ErrorScope {

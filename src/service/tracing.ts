@@ -21,32 +21,19 @@ export function traced<Request extends Traced & { readonly databaseName?: string
   run: (context: ServiceContext, request: Request) => Promise<Reply>,
 ): (request: Request) => Promise<Reply> {
   return (request) => {
-    const { span } = request;
-    return span === undefined ? run(context, request) : operate(span, { operation, context, request, run });
+    const parent = request.span;
+    if (parent === undefined) return run(context, request);
+    const span = parent.child(`cairn.${operation}`, 'internal', {
+      'db.system.name': 'cairn',
+      'db.operation.name': operation,
+      'cairn.database': nameOf(request),
+    });
+    return ending(span, async () => {
+      const reply = await run(context, { ...request, span });
+      if (reply !== undefined) span.set(factsOf(reply));
+      return reply;
+    });
   };
-}
-
-interface Operation<Request, Reply> {
-  readonly operation: string;
-  readonly context: ServiceContext;
-  readonly request: Request;
-  readonly run: (context: ServiceContext, request: Request) => Promise<Reply>;
-}
-
-async function operate<Request extends { readonly databaseName?: string }, Reply extends object | void>(
-  parent: Span,
-  { operation, context, request, run }: Operation<Request, Reply>,
-): Promise<Reply> {
-  const span = parent.child(`cairn.${operation}`, 'internal', {
-    'db.system.name': 'cairn',
-    'db.operation.name': operation,
-    'cairn.database': nameOf(request),
-  });
-  return ending(span, async () => {
-    const reply = await run(context, { ...request, span });
-    if (reply !== undefined) span.set(factsOf(reply));
-    return reply;
-  });
 }
 
 /** An invalid name may contain anything, so it is not recorded. */

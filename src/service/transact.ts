@@ -39,69 +39,50 @@ const RESULTS = {
   'too-broad': 'too_large',
 } as const satisfies Record<TransactOutcome['kind'], TransactionResult>;
 
-/** Result of the validation that needs no database. */
-interface Judged {
-  readonly request: TransactRequest;
-  /** Undefined when the given id is malformed, so that nothing is recorded under it. */
-  readonly transactionId: Uint8Array | undefined;
-  /** The reason to refuse the transaction, independent of the database. */
-  readonly refusal: DatabaseError | undefined;
-}
-
 export function transact(context: ServiceContext, request: TransactRequest): Promise<TransactReply> {
+  const { node } = context;
+  const { databaseName, floor, span, options, constraints, events, requireLeader } = request;
   const transactionId = transactionIdOf(context, request);
-  const judged = { request, transactionId, refusal: refusalOf(request) };
+  const refusal = refusalOf(request);
   // A client that was notified of the admission knows the instance.
   let isBound = false;
-  const bind = (): void => {
-    isBound = true;
-  };
-  return onInstance(context.node, request.databaseName, {
-    run: (binding) => transactIn(context, binding, judged, bind),
-    isBound: () => isBound,
-    signal: request.floor?.signal,
-  });
-}
+  return onInstance(node, databaseName, { run, isBound: () => isBound, signal: floor?.signal });
 
-function transactIn(
-  context: ServiceContext,
-  binding: Binding,
-  judged: Judged,
-  bind: () => void,
-): Promise<TransactReply> {
-  const { floor } = judged.request;
-  assertHeld(context.node, binding);
-  if (floor === undefined) return decide(context, binding, judged, bind);
-  const shown = untilAtFloor(context, judged.request, binding);
-  return shown.then(() => decide(context, binding, judged, bind));
-}
+  function run(binding: Binding): Promise<TransactReply> {
+    assertHeld(node, binding);
+    if (floor === undefined) return decide(binding);
+    return untilAtFloor(context, request, binding).then(() => decide(binding));
+  }
 
-function decide(
-  context: ServiceContext,
-  binding: Binding,
-  { request, transactionId, refusal }: Judged,
-  bind: () => void,
-): Promise<TransactReply> {
-  const { options, constraints, events, requireLeader } = request;
-  // A client that waits only for the admission will look the outcome up.
-  const keepsRefusal = request.onAdmitted !== undefined && context.node.catalog.level >= REFUSALS_LEVEL;
-  const origin = meteredOrigin(request.origin);
-  if (refusal !== undefined) return recordedOrRefused(context, { binding, transactionId, refusal, origin });
-  assert(transactionId !== undefined, 'A malformed transaction_id is a fault of the transaction');
-  const parts = { transactionId, origin: request.origin, options, constraints, events, keepsRefusal };
-  const payload = encodeTransactPayload(parts);
-  const onAdmitted = admissionOf(binding, transactionId, request, bind);
-  if (request.span !== undefined) linkCreation(request.span, events);
-  return proposing(context, binding, payload, { onAdmitted, requireLeader, span: request.span }).then(
-    (outcome) => {
-      countTransaction(context, request, outcome);
-      return replyOf(context, { binding, transactionId, request, outcome });
-    },
-    (failure: unknown) => {
-      countTransaction(context, request, undefined);
-      throw refusalBy(binding, failure);
-    },
-  );
+  function decide(binding: Binding): Promise<TransactReply> {
+    if (refusal !== undefined) return recordedOrRefused(context, binding, request, { transactionId, refusal });
+    assert(transactionId !== undefined, 'A malformed transaction_id is a fault of the transaction');
+    // A client that waits only for the admission will look the outcome up.
+    const keepsRefusal = request.onAdmitted !== undefined && node.catalog.level >= REFUSALS_LEVEL;
+    const parts = { transactionId, origin: request.origin, options, constraints, events, keepsRefusal };
+    const payload = encodeTransactPayload(parts);
+    if (span !== undefined) linkCreation(span, events);
+    return proposing(context, binding, payload, { onAdmitted: admissionOf(binding), requireLeader, span }).then(
+      (outcome) => {
+        countTransaction(context, request, outcome);
+        return replyOf(context, { binding, transactionId, request, outcome });
+      },
+      (failure: unknown) => {
+        countTransaction(context, request, undefined);
+        throw refusalBy(binding, failure);
+      },
+    );
+  }
+
+  /** Callback for the node when the transaction is an entry of the log, if the caller wants it. */
+  function admissionOf({ name, databaseId }: Binding): (() => void) | undefined {
+    const { onAdmitted } = request;
+    if (onAdmitted === undefined || transactionId === undefined) return undefined;
+    return () => {
+      isBound = true;
+      onAdmitted({ databaseName: name, databaseId, transactionId: formatUuid(transactionId) });
+    };
+  }
 }
 
 /**
@@ -120,20 +101,6 @@ function isNil(id: Uint8Array): boolean {
   return id.every((byte) => byte === 0);
 }
 
-/** Callback for the node when the transaction is an entry of the log, if the caller wants it. */
-function admissionOf(
-  { name: databaseName, databaseId }: Binding,
-  transactionId: Uint8Array,
-  { onAdmitted }: TransactRequest,
-  bind: () => void,
-): (() => void) | undefined {
-  if (onAdmitted === undefined) return undefined;
-  return () => {
-    bind();
-    onAdmitted({ databaseName, databaseId, transactionId: formatUuid(transactionId) });
-  };
-}
-
 /** The reason to refuse the transaction, independent of the database. */
 function refusalOf(request: TransactRequest): DatabaseError | undefined {
   const { eventCount, eventBytes, faults, fields } = request;
@@ -144,30 +111,22 @@ function refusalOf(request: TransactRequest): DatabaseError | undefined {
   return faults.none ? undefined : faults.toError('The transaction is malformed');
 }
 
-interface Refused {
-  readonly binding: Binding;
-  /** Undefined when it is malformed, so that nothing is recorded under it. */
-  readonly transactionId: Uint8Array | undefined;
-  readonly refusal: DatabaseError;
-  readonly origin: MeteredOrigin;
-}
-
-async function recordedOrRefused(context: ServiceContext, refused: Refused): Promise<RecordedTransaction> {
-  const { binding, transactionId, refusal, origin } = refused;
-  const recorded = transactionId === undefined ? undefined : await recordedByLatest(context, binding, transactionId);
-  const result = recorded === undefined ? resultOf(refusal) : 'replayed';
-  context.meters.transaction(origin, result);
-  if (result === 'too_large') context.meters.tooLarge.add();
-  if (recorded === undefined) throw refusal;
-  return recorded;
-}
-
-async function recordedByLatest(
+/** `transactionId`: undefined when it is malformed, so that nothing is recorded under it. */
+async function recordedOrRefused(
   context: ServiceContext,
   binding: Binding,
-  transactionId: Uint8Array,
-): Promise<RecordedTransaction | undefined> {
-  return recordedUnder(context, { binding, revision: await latestRevision(context.node, binding) }, transactionId);
+  request: TransactRequest,
+  { transactionId, refusal }: { readonly transactionId: Uint8Array | undefined; readonly refusal: DatabaseError },
+): Promise<RecordedTransaction> {
+  const recorded =
+    transactionId === undefined
+      ? undefined
+      : await recordedUnder(context, { binding, revision: await latestRevision(context.node, binding) }, transactionId);
+  const refusedAs = refusal.code === 'too_large' ? 'too_large' : 'invalid';
+  context.meters.transaction(meteredOrigin(request.origin), recorded === undefined ? refusedAs : 'replayed');
+  if (recorded !== undefined) return recorded;
+  if (refusedAs === 'too_large') context.meters.tooLarge.add();
+  throw refusal;
 }
 
 /** The result that is recorded under the id at the revision of the view. */
@@ -181,10 +140,6 @@ export function recordedUnder(
     const stored = await transactionById(context.reads.source(binding), revision, transactionId);
     return stored === undefined ? undefined : recordedReply(binding, transactionId, stored);
   });
-}
-
-function resultOf(refusal: DatabaseError): 'too_large' | 'invalid' {
-  return refusal.code === 'too_large' ? 'too_large' : 'invalid';
 }
 
 interface Decided {

@@ -11,57 +11,42 @@ import type { AskedPresentation, DefinedAs, OpenedPresenter, Presented, Rendered
  */
 export async function openPresenter(
   context: ServiceContext,
-  { view, shown, span }: Omit<Between, 'version'>,
+  view: ReadView,
+  shown: DefinedAs<'state-view'>,
+  { span }: Traced,
 ): Promise<OpenedPresenter | undefined> {
   const { presenter } = shown.definition;
   if (presenter === undefined) return undefined;
   const version = await servedVersion(context, view, { component: 'presenter', ...presenter });
-  return { version, present: (state, asked) => present(context, { view, shown, version, span }, { state, asked }) };
-}
+  const { name, settings } = version.definition;
+  return {
+    version,
+    // The span ends with the first chunk of the body.
+    present: (state, asked) =>
+      inSpan(span, 'cairn.present', (presenting) => {
+        presenting?.set({ 'cairn.component': `${name} v${version.version}` });
+        return present(state, asked);
+      }),
+  };
 
-interface Between extends Traced {
-  readonly view: ReadView;
-  readonly shown: DefinedAs<'state-view'>;
-  readonly version: DefinedAs<'presenter'>;
-}
-
-interface Asked {
-  readonly state: RenderedState;
-  readonly asked: AskedPresentation;
-}
-
-/** The span ends with the first chunk of the body. */
-function present(context: ServiceContext, between: Between, asked: Asked): Promise<Presented> {
-  return inSpan(between.span, 'cairn.present', (span) => {
-    const { definition, version } = between.version;
-    span?.set({ 'cairn.component': `${definition.name} v${version}` });
-    return begin(context, between, asked);
-  });
-}
-
-async function begin(
-  context: ServiceContext,
-  { view, shown, version }: Between,
-  { state, asked }: Asked,
-): Promise<Presented> {
-  const { artifacts, presenters } = await openComponents(context);
-  const artifact = await loadedArtifact(context, artifacts, { view, version });
-  const { settings } = version.definition;
-  const { signal, ...rest } = asked;
-  const opened = await presenters.open(
-    {
-      artifact,
-      database: view.binding.name,
-      databaseId: view.binding.databaseId,
-      revision: view.revision,
-      view: shown.definition.name,
-      version: shown.version,
-      settings: settings.size === 0 ? undefined : JSON.stringify(Object.fromEntries(settings)),
-      state: state.bytes,
-      ...rest,
-    },
-    signal,
-  );
-  if (opened.kind === 'failed') throw opened.error;
-  return opened;
+  async function present(state: RenderedState, { signal, ...asked }: AskedPresentation): Promise<Presented> {
+    const { artifacts, presenters } = await openComponents(context);
+    const artifact = await loadedArtifact(context, artifacts, { view, version });
+    const opened = await presenters.open(
+      {
+        artifact,
+        database: view.binding.name,
+        databaseId: view.binding.databaseId,
+        revision: view.revision,
+        view: shown.definition.name,
+        version: shown.version,
+        settings: settings.size === 0 ? undefined : JSON.stringify(Object.fromEntries(settings)),
+        state: state.bytes,
+        ...asked,
+      },
+      signal,
+    );
+    if (opened.kind === 'failed') throw opened.error;
+    return opened;
+  }
 }

@@ -5,18 +5,15 @@
  * definition decides what the parameter values mean (SPEC-HTTP-R10).
  */
 import { type Instant, instantFromMs } from '#base';
-import type { ViewAnswer } from '#components';
 import { bindView, Faults, type Selector, type StateViewDefinition } from '#model';
-import { inSpan, type Traced } from '#observability';
+import { inSpan } from '#observability';
 import { openComponents, type ServiceContext } from '../context.ts';
 import { stateViewFailed } from '../errors.ts';
-import { type ReadView, scopeOf, unlessAborted } from '../instance.ts';
+import { scopeOf, unlessAborted } from '../instance.ts';
 import { openView } from '../read-scope.ts';
 import { servedVersion } from './defined-version.ts';
 import { openPresenter } from './open-presenter.ts';
 import type {
-  BoundStateView,
-  DefinedAs,
   OpenedStateView,
   OpenStateViewRequest,
   RenderedState,
@@ -25,13 +22,8 @@ import type {
 } from './operations.ts';
 import { type FoldedView, readWith, viewRead } from './view-read.ts';
 
-/** The version, and the instance and revision of the read. */
-interface Found extends Traced {
-  readonly view: ReadView;
-  readonly version: DefinedAs<'state-view'>;
-}
-
 export async function openStateView(context: ServiceContext, request: OpenStateViewRequest): Promise<OpenedStateView> {
+  const { span } = request;
   const view = await openView(context, request, request.at);
   const { name, version: asked } = request;
   const version = await servedVersion(context, view, { component: 'state-view', name, version: asked });
@@ -39,18 +31,25 @@ export async function openStateView(context: ServiceContext, request: OpenStateV
     ...scopeOf(view),
     version,
     mayRefold: false,
-    presenter: () => openPresenter(context, { view, shown: version, span: request.span }),
-    bind: (bindings) => bound(context, { view, version, span: request.span }, bindings),
+    presenter: () => openPresenter(context, view, version, request),
+    bind: (bindings) => {
+      const { parameters } = bindings;
+      const selector = selectorOf(version.definition, bindings);
+      const cut = cutOf(context, version.definition, bindings);
+      const folded = { view, version, parameters, selector, cut };
+      return { ...scopeOf(view), version, parameters, cut, render: (options) => render(folded, options) };
+    },
   };
-}
 
-function bound(context: ServiceContext, found: Found, bindings: StateViewBindings): BoundStateView {
-  const { view, version } = found;
-  const { parameters } = bindings;
-  const selector = selectorOf(version.definition, bindings);
-  const cut = cutOf(context, version.definition, bindings);
-  const all = { ...found, parameters, selector, cut };
-  return { ...scopeOf(view), version, parameters, cut, render: (options) => render(context, all, options) };
+  async function render(folded: FoldedView, options: RenderOptions): Promise<RenderedState> {
+    options.signal.throwIfAborted();
+    const folding = inSpan(span, 'cairn.fold', (foldSpan) => {
+      const component = `${version.definition.name} v${version.version}`;
+      foldSpan?.set({ 'cairn.component': component, 'cairn.revision': view.revision });
+      return renderAll(context, folded, options);
+    });
+    return unlessAborted(folding, options.signal);
+  }
 }
 
 function cutOf(
@@ -75,35 +74,16 @@ function selectorOf(definition: StateViewDefinition, { parameters, field, cut }:
   return selector;
 }
 
-async function render(
-  context: ServiceContext,
-  all: FoldedView & Traced,
-  options: RenderOptions,
-): Promise<RenderedState> {
-  const { signal } = options;
-  signal.throwIfAborted();
-  const { definition, version } = all.version;
-  const folding = inSpan(all.span, 'cairn.fold', (span) => {
-    span?.set({ 'cairn.component': `${definition.name} v${version}`, 'cairn.revision': all.view.revision });
-    return renderAll(context, all, options);
-  });
-  return unlessAborted(folding, signal);
-}
-
 async function renderAll(
   context: ServiceContext,
-  all: FoldedView,
+  folded: FoldedView,
   { signal, refolds }: RenderOptions,
 ): Promise<RenderedState> {
-  const { view, version, parameters } = all;
+  const { view, version, parameters } = folded;
   const { views, artifacts, asked } = await openComponents(context);
-  const read = { ...(await viewRead(context, artifacts, all)), refolds };
-  const state = stateOf(view, await context.reads.read(view.binding, () => views.render(read, signal)));
-  await readWith(asked, view.binding, { version, parameters });
-  return state;
-}
-
-function stateOf(view: ReadView, answer: ViewAnswer): RenderedState {
+  const read = { ...(await viewRead(context, artifacts, folded)), refolds };
+  const answer = await context.reads.read(view.binding, () => views.render(read, signal));
   if (answer.kind === 'failed') throw stateViewFailed(scopeOf(view), answer);
+  await readWith(asked, view.binding, { version, parameters });
   return { bytes: answer.bytes, hasState: answer.hasState };
 }

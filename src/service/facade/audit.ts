@@ -48,52 +48,45 @@ type Describe<Request, Reply> = (
   reply: Reply | undefined,
 ) => Readonly<Record<string, About[string] | undefined>>;
 
+/** Why a reply refuses the request; undefined when it was done. */
+type RefusalIn<Reply> = (reply: Reply) => { readonly code: string; readonly reason: string } | undefined;
+
 /** Wraps an operation so that each call is recorded. */
 type Note = <Request, Reply>(
   act: string,
   run: Operation<Request, Reply>,
   describe: Describe<Request, Reply>,
+  refusedBy?: RefusalIn<Reply>,
 ) => Operation<Request, Reply>;
 
 /** Wraps the service so that each administrative action is recorded. */
 export function auditService(service: Service, actor: Actor, write: (record: AuditRecord) => void): Service {
   const note = noteFor(actor, write);
-  const clusterActs = { administerCluster: notingOrders(service, actor, write) };
-  const others = { ...databaseActs(service, note), ...componentActs(service, note), ...keyActs(service, note) };
-  return { ...service, ...others, ...clusterActs };
-}
-
-/** An admin request that is refused has a reply with the reason. */
-function notingOrders(
-  service: Service,
-  { id, name }: Actor,
-  write: (record: AuditRecord) => void,
-): Service['administerCluster'] {
-  return async (request) => {
-    const order = actIn(request.order);
-    if (order === undefined) return service.administerCluster(request);
-    const whose = { act: actOf(order), principal: id, principalName: name };
-    const about = aboutAct(order);
-    const reply = await service.administerCluster(request).catch((failure: unknown) => {
-      write({ ...whose, outcome: 'failed', ...refusalIn(failure), about });
-      throw failure;
-    });
-    const refusal = refusalInReply(reply);
-    if (refusal === undefined) write({ ...whose, outcome: 'done', about });
-    else write({ ...whose, outcome: 'failed', code: refusal.code, about: { ...about, why: refusal.reason } });
-    return reply;
+  return {
+    ...service,
+    ...databaseActs(service, note),
+    ...componentActs(service, note),
+    ...keyActs(service, note),
+    administerCluster: (request) => {
+      const order = actIn(request.order);
+      if (order === undefined) return service.administerCluster(request);
+      return note(actOf(order), service.administerCluster, () => aboutAct(order), refusalInReply)(request);
+    },
   };
 }
 
 function noteFor({ id, name }: Actor, write: (record: AuditRecord) => void): Note {
-  return (act, run, describe) => async (request) => {
+  return (act, run, describe, refusedBy) => async (request) => {
     const whose = { act, principal: id, principalName: name };
     const reply = await run(request).catch((failure: unknown) => {
       const refusal = refusalIn(failure);
       if (refusal !== undefined) write({ ...whose, ...refusal, about: present(describe(request, undefined)) });
       throw failure;
     });
-    write({ ...whose, outcome: 'done', about: present(describe(request, reply)) });
+    const about = present(describe(request, reply));
+    const refusal = refusedBy?.(reply);
+    if (refusal === undefined) write({ ...whose, outcome: 'done', about });
+    else write({ ...whose, outcome: 'failed', code: refusal.code, about: { ...about, why: refusal.reason } });
     return reply;
   };
 }

@@ -94,7 +94,7 @@ export class MaintainedViews {
     const selector = bindView(definition, parameters, { field: 'parameters', faults: new Faults() });
     if (selector === undefined) return undefined;
     const context = this.#context;
-    const all: MaintainedFold = { context, binding, fold: { version, parameters, selector }, onFatal: this.#onFatal };
+    const fold = { version, parameters, selector };
     const bound = Buffer.from(encodeSelector(selector)).toString('base64');
     return {
       key: JSON.stringify([binding.databaseId, definition.name, version.version, foldEpoch, bound]),
@@ -103,53 +103,43 @@ export class MaintainedViews {
       database: binding.name,
       view: `${definition.name} v${version.version}`,
       applied: () => context.node.readable(binding.group),
-      step: (step) => stepped(all, step),
+      step: (step) => this.#stepped(binding, fold, step),
       drop: async (place) => (await openComponents(context)).views.drop(place),
     };
   }
+
+  async #stepped(binding: Binding, fold: Fold, step: AdvanceStep): Promise<MaintenanceOutcome> {
+    try {
+      return await this.#advanced(binding, fold, step);
+    } catch (failure) {
+      if (isFatal(failure)) this.#onFatal(failure);
+      if (isFatal(failure) || isGone(failure)) return GONE;
+      const message = failure instanceof Error ? failure.message : String(failure);
+      return { kind: 'failed', code: 'WasmExecutionError', message };
+    }
+  }
+
+  async #advanced(binding: Binding, fold: Fold, step: AdvanceStep): Promise<MaintenanceOutcome> {
+    const { node, reads, clock } = this.#context;
+    if (node.absence(binding.group) !== undefined) return GONE;
+    const view: ReadView = { binding, revision: node.readable(binding.group) };
+    const { artifacts, views } = await openComponents(this.#context);
+    // Events with a later effective time are folded when their time has come and the log has grown.
+    const cut = fold.version.definition.order === 'revision' ? undefined : instantFromMs(clock.nowMs());
+    const read = await viewRead(this.#context, artifacts, { ...fold, view, cut });
+    const outcome = await reads.read(binding, () => views.advance(read, step));
+    return outcome.kind === 'advanced' ? { ...outcome, at: read.at } : outcome;
+  }
 }
+
+const GONE: MaintenanceOutcome = { kind: 'gone' };
 
 function isKept(version: DefinedVersion): version is KeptVersion {
   const { definition, status } = version;
   return definition.kind === 'state-view' && status.active && status.mode !== 'lazy';
 }
 
-interface MaintainedFold {
-  readonly context: ServiceContext;
-  readonly binding: Binding;
-  readonly fold: Fold;
-  readonly onFatal: (failure: unknown) => void;
-}
-
-const GONE: MaintenanceOutcome = { kind: 'gone' };
-
-async function stepped(all: MaintainedFold, step: AdvanceStep): Promise<MaintenanceOutcome> {
-  try {
-    return await advanced(all, step);
-  } catch (failure) {
-    if (isFatal(failure)) {
-      all.onFatal(failure);
-      return GONE;
-    }
-    if (isGone(failure)) return GONE;
-    const message = failure instanceof Error ? failure.message : String(failure);
-    return { kind: 'failed', code: 'WasmExecutionError', message };
-  }
-}
-
 /** Deleted, or no longer on this node; the next poll finds out. */
 export function isGone(failure: unknown): boolean {
   return failure instanceof DatabaseError && (failure.code === 'not_found' || failure.code === 'unavailable');
-}
-
-async function advanced({ context, binding, fold }: MaintainedFold, step: AdvanceStep): Promise<MaintenanceOutcome> {
-  const { node, reads, clock } = context;
-  if (node.absence(binding.group) !== undefined) return GONE;
-  const view: ReadView = { binding, revision: node.readable(binding.group) };
-  const { artifacts, views } = await openComponents(context);
-  // Events with a later effective time are folded when their time has come and the log has grown.
-  const cut = fold.version.definition.order === 'revision' ? undefined : instantFromMs(clock.nowMs());
-  const read = await viewRead(context, artifacts, { ...fold, view, cut });
-  const outcome = await reads.read(binding, () => views.advance(read, step));
-  return outcome.kind === 'advanced' ? { ...outcome, at: read.at } : outcome;
 }

@@ -71,7 +71,6 @@ export interface ListVersionsReply extends ReadScope {
 }
 
 export interface FindVersionRequest extends ReadRequest {
-  readonly at: ReadAt;
   readonly kind: ComponentKind;
   readonly name: string;
   readonly version: number | bigint;

@@ -69,10 +69,11 @@ export async function publishComponent(
     await checkPresenter(context, binding, definition);
     await checkStateViews(context, binding, definition);
     const blob = { digest: await digestOf(bytes), size: bytes.length };
+    const publication = { definition, blob, bytes, isInactive };
     const { version: wanted } = request;
-    if (wanted !== undefined) await checkVersion(context, binding, { definition, blob, wanted });
-    await lookAt(context, request, { definition, blob, bytes });
-    const { version, isNew } = await publish({ definition, blob, bytes, isInactive }, define, binding);
+    if (wanted !== undefined) await checkVersion(context, binding, publication, wanted);
+    await lookAt(context, request, publication);
+    const { version, isNew } = await publish(publication, define, binding);
     const { kind: component, name } = definition;
     if (wanted !== undefined && version !== wanted) throw anotherVersion(definition, { wanted, version });
     return { ...(await versionReply(context, binding, { component, name, version })), isNew };
@@ -116,18 +117,12 @@ async function checkStateViews(context: ServiceContext, binding: Binding, defini
   if (missing.length > 0) throw stateViewsNotPublished(missing);
 }
 
-interface Wanted {
-  readonly definition: Definition;
-  readonly blob: ComponentReference;
-  /** The required version number. */
-  readonly wanted: number;
-}
-
 /** Version numbers are never reused, not even after a deletion. */
 async function checkVersion(
   context: ServiceContext,
   binding: Binding,
-  { definition, blob, wanted }: Wanted,
+  { definition, blob }: Publication,
+  wanted: number,
 ): Promise<void> {
   const title = { component: definition.kind, name: definition.name };
   const isThere = (all: readonly DefinedVersion[]): boolean => all.some(({ version }) => version >= wanted - 1);

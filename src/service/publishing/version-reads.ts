@@ -9,11 +9,11 @@ import { openView } from '../read-scope.ts';
 import type { FindVersionRequest, ListVersionsReply, ListVersionsRequest, VersionReply } from './operations.ts';
 
 /**
- * One version that existed at a revision, active or not.
+ * One version, active or not.
  * @throws DatabaseError not_found: there is none
  */
 export async function findVersion(context: ServiceContext, request: FindVersionRequest): Promise<VersionReply> {
-  const view = await openView(context, request, request.at);
+  const view = await openView(context, request, 'latest');
   const { kind: component, name, version } = request;
   const isAsked = (each: { readonly version: number }): boolean => each.version === version;
   const versions = await confirmedVersions(context, view, { component, name, isThere: (all) => all.some(isAsked) });

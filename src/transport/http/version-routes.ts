@@ -136,12 +136,7 @@ function memberOf(segment: ComponentSegment): string {
 function reading(segment: ComponentSegment): Handler {
   return async (request, context) => {
     const asked = { name: request.param('name'), version: versionIn(request) };
-    const found = await context.service.findVersion({
-      ...request.read(),
-      at: 'latest',
-      kind: KIND_SEGMENTS[segment],
-      ...asked,
-    });
+    const found = await context.service.findVersion({ ...request.read(), kind: KIND_SEGMENTS[segment], ...asked });
     const shown = segment === 'state-views' ? await shownState(request, context, asked.version) : undefined;
     return show(request, {
       body: objectBody({ ...stateMembers(shown), ...versionMembers(found.version) }),
@@ -154,7 +149,7 @@ function reading(segment: ComponentSegment): Handler {
 /** Bytes of a schema that is stored in a definition, not one that it links to. */
 async function readSchema(request: HttpRequest, { service }: RouteContext): Promise<HttpReply> {
   const asked = { name: request.param('name'), version: versionIn(request) };
-  const found = await service.findVersion({ ...request.read(), at: 'latest', kind: 'state-view', ...asked });
+  const found = await service.findVersion({ ...request.read(), kind: 'state-view', ...asked });
   const { definition } = found.version;
   const schema = definition.kind === 'state-view' ? definition.schema : undefined;
   if (schema?.kind !== 'held') throw schemaNotHeld(asked.name, schema?.uri);
