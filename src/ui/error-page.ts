@@ -39,15 +39,11 @@ const NAME = /^[a-z\d-]+$/;
 /** The revision in the path or, on the page of a State View, in the query. */
 const ASKED_REVISION = /^(\/db\/[^/?]+\/(?:state-views\/[^?]*\?(?:[^&]*&)*?revision=)?)(\d+)(?=[/?&]|$)/;
 
-interface TooEarly {
-  readonly revision: string;
-  readonly latest: number;
-  /** Path of the same page at the latest revision. */
-  readonly path: string;
-}
-
-/** Set when the requested revision is above the latest one: the link "later" leads there. */
-function tooEarly({ details: { reason, scope } }: DatabaseError, target: string): TooEarly | undefined {
+/**
+ * Set when the requested revision is above the latest one: the link "later" leads there. `path` is that of the same page
+ * at the latest revision.
+ */
+function tooEarly({ details: { reason, scope } }: DatabaseError, target: string) {
   const [, , revision] = ASKED_REVISION.exec(target) ?? [];
   if (reason !== 'RevisionNotFound' || scope === undefined || revision === undefined) return undefined;
   const latest = scope.revision;

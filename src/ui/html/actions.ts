@@ -3,7 +3,7 @@
  * assets/requests.js sends a form that writes, and the page stays. An action that a form cannot send, such as DELETE,
  * needs the script or the `curl` command beside it.
  */
-import type { Action, Description, Filled, Form, FormField, Parts } from '../description.ts';
+import type { Action, Description, Form, FormField, Parts } from '../description.ts';
 import { words } from './data.ts';
 import { html, type Markup, NOTHING } from './markup.ts';
 
@@ -65,36 +65,25 @@ function queryField(action: string, [name, what]: readonly [string, string]): Ma
 }
 
 function writtenField(action: Action, [name, field]: readonly [string, FormField]): Markup {
-  const { filled } = action;
   const id = `${action.name}-${name}`;
-  const fault = filled?.faults?.[name];
+  const fault = action.filled?.faults?.[name];
   const label = field.becomes === 'json' || field.becomes === 'body' ? `${words(name)}, in JSON` : words(name);
   const said =
     fault === undefined ? NOTHING : html`<strong class="fault" id="${id}-fault">${words(name)} ${fault}</strong>`;
-  return html`<p class="field"><label for="${id}">${label}</label>${said}${control({ id, name, field, fault, filled })}<small id="${id}-what">${whatIs(action, name)}</small></p>`;
+  return html`<p class="field"><label for="${id}">${label}</label>${said}${control(action, name, field)}<small id="${id}-what">${whatIs(action, name)}</small></p>`;
 }
 
-interface Control {
-  readonly id: string;
-  readonly name: string;
-  readonly field: FormField;
-  readonly fault: string | undefined;
-  readonly filled: Filled | undefined;
-}
-
-function control({ id, name, field, fault, filled }: Control): Markup {
-  const { becomes, start = '' } = field;
+function control({ name: action, filled }: Action, name: string, { becomes, start = '' }: FormField): Markup {
+  const id = `${action}-${name}`;
+  const isInvalid = filled?.faults?.[name] !== undefined;
   const value = filled?.values[name] ?? (filled?.isTyped === true ? '' : start);
-  const described = fault === undefined ? `${id}-what` : `${id}-fault ${id}-what`;
-  const isInvalid = String(fault !== undefined);
-  if (becomes === 'file') {
-    return html`<input type="file" id="${id}" name="${name}" aria-describedby="${described}" aria-invalid="${isInvalid}">`;
-  }
+  const said = html`aria-describedby="${isInvalid ? `${id}-fault ` : ''}${id}-what" aria-invalid="${String(isInvalid)}"`;
+  if (becomes === 'file') return html`<input type="file" id="${id}" name="${name}" ${said}>`;
   if (becomes === 'text' || becomes === 'header') {
-    return html`<input id="${id}" name="${name}" value="${value}" data-becomes="${becomes}" aria-describedby="${described}" aria-invalid="${isInvalid}" autocomplete="off" spellcheck="false">`;
+    return html`<input id="${id}" name="${name}" value="${value}" data-becomes="${becomes}" ${said} autocomplete="off" spellcheck="false">`;
   }
   // HTML parsers drop one line break after the tag.
-  return html`<textarea id="${id}" name="${name}" rows="8" data-becomes="${becomes}" aria-describedby="${described}" aria-invalid="${isInvalid}" autocomplete="off" spellcheck="false">
+  return html`<textarea id="${id}" name="${name}" rows="8" data-becomes="${becomes}" ${said} autocomplete="off" spellcheck="false">
 ${value}</textarea>`;
 }
 

@@ -20,7 +20,7 @@ export async function dataMarkup(body: ReplyData, description: Description, inTu
   const { rows: view = PLAIN } = description;
   const items: JsonNode[] = [];
   for (const text of list.items.texts()) items.push(await inTurn(() => parseOwnJson(text)));
-  const table = await listMarkup(list.name ?? 'items', items, { view, inTurn });
+  const table = await listMarkup(list.name ?? 'items', items, view, inTurn);
   const [before, behind] = await inTurn(() =>
     [first, last].map((text) => membersMarkup(aroundList(parseMembers(text)))),
   );
@@ -60,13 +60,7 @@ function memberMarkup(name: string, node: JsonNode, views: MemberViews): Markup 
   return html`<ul class="values">${node.items.map((item) => html`<li>${valueMarkup(item, 'row', long)}</li>`)}</ul>`;
 }
 
-interface ListOptions {
-  readonly view: RowView;
-  readonly inTurn: InTurn;
-}
-
-async function listMarkup(name: string, items: readonly JsonNode[], options: ListOptions): Promise<Markup> {
-  const { view, inTurn } = options;
+async function listMarkup(name: string, items: readonly JsonNode[], view: RowView, inTurn: InTurn): Promise<Markup> {
   if (items.length === 0) return html`<p class="empty">No ${words(name)} here.</p>`;
   const rows = items.filter((item) => item.kind === 'object');
   if (rows.length < items.length) {
@@ -75,11 +69,11 @@ async function listMarkup(name: string, items: readonly JsonNode[], options: Lis
   }
   const columns = await inTurn(() => columnsOf(rows, view));
   const payloads = rows.flatMap(({ members }) => [...members.values()]);
-  const drawing = { view, long: await longPayloads(payloads, inTurn) };
+  const long = await longPayloads(payloads, inTurn);
   const lines: Markup[] = [];
   for (let start = 0; start < rows.length; start += ROWS_PER_PIECE) {
     const piece = rows.slice(start, start + ROWS_PER_PIECE);
-    lines.push(...(await inTurn(() => piece.map((row) => rowMarkup(row, columns, drawing)))));
+    lines.push(...(await inTurn(() => piece.map((row) => rowMarkup(row, columns, view, long)))));
   }
   return tableOf(name, headsOf(columns, rows), lines);
 }
@@ -89,7 +83,7 @@ function tableMarkup(name: string, rows: readonly JsonObject[], view = PLAIN): M
   return tableOf(
     name,
     headsOf(columns, rows),
-    rows.map((row) => rowMarkup(row, columns, { view, long: NO_LONG_PAYLOADS })),
+    rows.map((row) => rowMarkup(row, columns, view, NO_LONG_PAYLOADS)),
   );
 }
 
@@ -115,12 +109,7 @@ function columnsOf(rows: readonly JsonObject[], { columns = [], hidden = [] }: R
   return [...ordered].filter((name) => !hidden.includes(name));
 }
 
-interface Drawing {
-  readonly view: RowView;
-  readonly long: LongPayloads;
-}
-
-function rowMarkup({ members }: JsonObject, columns: readonly string[], { view, long }: Drawing): Markup {
+function rowMarkup({ members }: JsonObject, columns: readonly string[], view: RowView, long: LongPayloads): Markup {
   const links = view.linksOf(members);
   const cells = columns.map((name) => {
     const node = members.get(name);

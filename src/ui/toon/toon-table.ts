@@ -46,7 +46,7 @@ export async function tableLines(
   const lines: string[] = [];
   for (const piece of pieces(rows.map((row, place) => ({ row, values: values[place] ?? NO_VALUES })))) {
     const cells: Row[] = [];
-    for (const { row, values: own } of piece) cells.push(await cellsOf({ row, own, columns }, inTurn));
+    for (const { row, values: own } of piece) cells.push(await cellsOf(row, own, columns, inTurn));
     const [head = '', ...own] = await inTurn(() => encode(cells).split('\n'));
     if (lines.length === 0) lines.push(headOf(name, rows.length, head));
     lines.push(...own);
@@ -114,13 +114,7 @@ function hasNames(value: ToonObject, names: readonly string[]): boolean {
   return Object.keys(value).length === names.length && names.every((name) => Object.hasOwn(value, name));
 }
 
-interface RowOfColumns {
-  readonly row: JsonObject;
-  readonly own: ToonRow;
-  readonly columns: readonly Column[];
-}
-
-async function cellsOf({ row, own, columns }: RowOfColumns, inTurn: InTurn): Promise<Row> {
+async function cellsOf(row: JsonObject, own: ToonRow, columns: readonly Column[], inTurn: InTurn): Promise<Row> {
   const cells: [name: string, cell: Cell][] = [];
   for (const column of columns) {
     const { name, kind } = column;
