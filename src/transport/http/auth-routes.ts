@@ -17,7 +17,6 @@ import {
   textFrom,
 } from '#model';
 import type { ApiKeysRequest, IssuedApiKey } from '#service';
-import { authenticationOff } from '../access.ts';
 import { readJsonObject, readOptionalJsonObject } from './body.ts';
 import { NO_STORE } from './caching.ts';
 import { type Json, timestamp } from './json-text.ts';
@@ -31,31 +30,19 @@ const LIFE = 'expires_in_seconds';
 const LIFE_SECONDS_DEFAULT = 900;
 const OVERLAP = 'overlap_seconds';
 
-const OF_THOSE_WHO_ARE_KNOWN: readonly Route[] = [
-  { method: 'GET', path: KEYS, handle: list },
-  { method: 'POST', path: KEYS, status: 201, handle: issue },
-  { method: 'GET', path: `${KEYS}/{key_id}`, handle: find },
-  { method: 'POST', path: `${KEYS}/{key_id}/rotate`, status: 201, handle: rotate },
-  { method: 'DELETE', path: `${KEYS}/{key_id}`, handle: revoke },
-  { method: 'GET', path: TOKENS, handle: listTokens },
-  { method: 'POST', path: TOKENS, status: 201, handle: issueToken },
-  { method: 'GET', path: `${TOKENS}/{token_id}`, handle: findToken },
-  { method: 'DELETE', path: `${TOKENS}/{token_id}`, handle: revokeToken },
-];
-
-export const AUTH_ROUTES: readonly Route[] = OF_THOSE_WHO_ARE_KNOWN.map((route) => ({
-  ...route,
-  handle: guarded(route.handle),
-  needsAuthentication: true,
-}));
-
-/** Without authentication no keys are issued: any client could obtain one and use it once authentication is on. */
-function guarded(handle: Route['handle']): Route['handle'] {
-  return (request, context) => {
-    if (!request.privacy().isRequired) throw authenticationOff();
-    return handle(request, context);
-  };
-}
+export const AUTH_ROUTES: readonly Route[] = (
+  [
+    { method: 'GET', path: KEYS, handle: list },
+    { method: 'POST', path: KEYS, status: 201, handle: issue },
+    { method: 'GET', path: `${KEYS}/{key_id}`, handle: find },
+    { method: 'POST', path: `${KEYS}/{key_id}/rotate`, status: 201, handle: rotate },
+    { method: 'DELETE', path: `${KEYS}/{key_id}`, handle: revoke },
+    { method: 'GET', path: TOKENS, handle: listTokens },
+    { method: 'POST', path: TOKENS, status: 201, handle: issueToken },
+    { method: 'GET', path: `${TOKENS}/{token_id}`, handle: findToken },
+    { method: 'DELETE', path: `${TOKENS}/{token_id}`, handle: revokeToken },
+  ] as const
+).map((route) => ({ ...route, needsAuthentication: true }));
 
 async function list(request: HttpRequest, { service }: RouteContext): Promise<HttpReply> {
   const keys = await service.listApiKeys(asked(request));

@@ -35,7 +35,6 @@ const LOOK_EVERY_MS = BODY_PACE_MS / LOOKS_PER_PACE;
 export class BodyIntake {
   readonly #memory: HttpMemory;
   readonly #time: BudgetTime;
-  readonly #replies = new WeakMap<IncomingMessage, FastifyReply>();
   readonly #arriving = new Set<Arrival>();
   #stopLooking: (() => void) | undefined;
 
@@ -44,17 +43,11 @@ export class BodyIntake {
     this.#time = time;
   }
 
-  /** Returns an error when there is no room now for a body of the announced length, which is then not read. */
-  admit(request: FastifyRequest, reply: FastifyReply): DatabaseError | undefined {
-    this.#replies.set(request.raw, reply);
-    return this.#memory.admitBody(request, reply);
-  }
-
   /** Reads the body of an admitted request. */
   receive(request: FastifyRequest, payload: IncomingMessage, received: Received): void {
-    const reply = this.#replies.get(request.raw);
+    const { reply } = request.entry;
     const bytesMax = this.#memory.bodyBytesMax(request);
-    if (reply === undefined || this.#memory.isBodyTooLong(request)) {
+    if (this.#memory.isBodyTooLong(request)) {
       received(this.#memory.refuseBody(longerThan(bytesMax, request.headers['content-length'])));
       return;
     }

@@ -64,13 +64,14 @@ export function tagMatch(request: HttpRequest, etag: string): 'named' | 'any' | 
 export type Keeping = 'revision' | 'content';
 
 /**
- * Runs a read at a numeric revision and adds cache headers. Each rendering has an ETag of its own. A reply that depends
- * on the revision alone is not read again for a client that has it.
+ * A read at a numeric revision, with cache headers. Each rendering has an ETag of its own. A reply that depends on the
+ * revision alone is not read again for a client that has it.
  */
-export async function keptRead(request: HttpRequest, context: RouteContext, read: ReadAtNumber): Promise<HttpReply> {
-  const { at, handle, keeping } = read;
-  const known = keeping === 'revision' ? await unchanged(request, context, at) : undefined;
-  return known ?? made(request, keeping, await handle(request, context, at));
+export function kept(handle: RevisionHandler, keeping: Keeping = 'revision'): RevisionHandler {
+  return async (request, context, at) => {
+    const known = keeping === 'revision' ? await unchanged(request, context, at) : undefined;
+    return known ?? made(request, keeping, await handle(request, context, at));
+  };
 }
 
 /** Handler that runs at a numeric revision. */
@@ -79,12 +80,6 @@ export type RevisionHandler = (
   context: RouteContext,
   revision: AskedRevision,
 ) => Promise<HttpReply> | HttpReply;
-
-interface ReadAtNumber {
-  readonly at: AskedRevision;
-  readonly handle: RevisionHandler;
-  readonly keeping: Keeping;
-}
 
 /** A reply of 304 without a read when the client names the current tag. */
 async function unchanged(

@@ -49,10 +49,7 @@ async function readLog(request: HttpRequest, context: RouteContext): Promise<Htt
   const direction = pageDirection(parameters);
   const revisions = isRevision ? revisionsBehind(nearestRevision(parseRevision('after', after)), direction) : {};
   const query: PageQuery = { selector: ALL, revisions, direction, limit: pageLimit(request) };
-  const page = await walk(request, context, {
-    query,
-    cursor: isRevision ? undefined : cursorFrom(after, 'a revision'),
-  });
+  const page = await walk(request, context, query, isRevision ? undefined : cursorFrom(after, 'a revision'));
   const cursor = cursorOf(page);
   const next = cursor === undefined ? undefined : `${request.path()}?${parameters.with('after', cursor)}`;
   const path = request.path();
@@ -71,7 +68,7 @@ async function queryByBody(request: HttpRequest, context: RouteContext): Promise
   const faults = new Faults();
   const query = collectionQueryFromJson(rest, faults);
   if (query === undefined) throw faults.toError('The query is malformed');
-  const page = await walk(request, context, { query: boundedQuery(request, query), cursor });
+  const page = await walk(request, context, boundedQuery(request, query), cursor);
   // The query of the body as a link of a page: at the revision of the first page.
   const { scope, more } = page;
   const next = more === undefined ? undefined : queryPath(scope, { ...query, after: more.position });
@@ -88,12 +85,12 @@ function takeCursor(node: JsonNode): { readonly cursor: Cursor | undefined; read
   return { cursor: cursorFrom(after.value, 'a position'), rest };
 }
 
-interface Walk {
-  readonly query: PageQuery;
-  readonly cursor: Cursor | undefined;
-}
-
-async function walk(request: HttpRequest, { service }: RouteContext, { query, cursor }: Walk): Promise<EventPage> {
+async function walk(
+  request: HttpRequest,
+  { service }: RouteContext,
+  query: PageQuery,
+  cursor: Cursor | undefined,
+): Promise<EventPage> {
   if (cursor === undefined) return readPage(service, request, { at: 'latest', query });
   const { at, after, databaseId } = cursor;
   return readPage(service, request, { at, query: { ...query, after }, databaseId });

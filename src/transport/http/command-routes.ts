@@ -3,7 +3,6 @@
  * method, path and body. With `dry_run=true` nothing is committed.
  */
 
-import type { AskedRevision } from '#base';
 import {
   type AskedCommand,
   commandFrom,
@@ -90,7 +89,7 @@ function runAtRevision(request: HttpRequest, context: RouteContext): Promise<Htt
 }
 
 /** The body is the command. The component receives the query string, too. */
-function runBody(request: HttpRequest, context: RouteContext, at: ReadAt): Promise<HttpReply> {
+async function runBody(request: HttpRequest, context: RouteContext, at: ReadAt): Promise<HttpReply> {
   const query = request.query();
   const queryParameters = [...query.names()]
     .filter((name) => name !== DRY_RUN)
@@ -99,7 +98,7 @@ function runBody(request: HttpRequest, context: RouteContext, at: ReadAt): Promi
   const body = request.body();
   const contentType = request.header('content-type');
   const asked = { contentType, queryParameters, body: body.length === 0 ? undefined : body };
-  return run(request, context, { asked, field: '', at, version: versionIn(request) });
+  return run(request, context, asked, { at, faults: new Faults() });
 }
 
 async function runDescribed(request: HttpRequest, context: RouteContext): Promise<HttpReply> {
@@ -112,34 +111,28 @@ async function runDescribed(request: HttpRequest, context: RouteContext): Promis
     path: readMember(body, ['path'], { field: '', faults }, textFrom),
     ...jsonMember(body, 'body'),
   };
-  return run(request, context, { asked, field: '', at: 'latest', lastSeen, version: versionIn(request), faults });
+  return run(request, context, asked, { ...(lastSeen === undefined ? { at: 'latest' } : { lastSeen }), faults });
 }
 
-interface Run {
-  readonly asked: AskedCommand;
-  /** Fields of the request that have the parts of the command. */
-  readonly field: string;
-  readonly at: ReadAt;
-  readonly lastSeen?: AskedRevision | undefined;
-  readonly version: number | bigint | undefined;
-  readonly faults?: Faults;
-}
+type Executed = Parameters<RouteContext['service']['executeCommand']>[0];
 
-async function run(request: HttpRequest, context: RouteContext, what: Run): Promise<HttpReply> {
-  const { faults = new Faults(), at, lastSeen, version, field } = what;
-  const command = commandFrom({ ...what.asked, headers: commandHeaders(request) }, { field, faults });
-  const decision = { name: request.param('name'), version, command, faults };
+async function run(
+  request: HttpRequest,
+  context: RouteContext,
+  asked: AskedCommand,
+  { faults, ...basis }: Pick<Executed, 'at' | 'lastSeen' | 'faults'>,
+): Promise<HttpReply> {
+  const command = commandFrom({ ...asked, headers: commandHeaders(request) }, { field: '', faults });
+  const decision = { name: request.param('name'), version: versionIn(request), command, faults };
   if (request.query().flag(DRY_RUN)) {
-    const dry = { ...decision, ...request.read(), at: lastSeen ?? at };
-    return dryReply(await context.service.decideCommand(dry));
+    const at = basis.lastSeen ?? basis.at ?? 'latest';
+    return dryReply(await context.service.decideCommand({ ...decision, ...request.read(), at }));
   }
-  const reply = await execute(request, context, { ...decision, ...(lastSeen === undefined ? { at } : { lastSeen }) });
+  const reply = await execute(request, context, { ...decision, ...basis });
   if (reply.kind !== 'committed' && reply.kind !== 'nothing') return errorReply(commandError(reply));
   const recorded = reply.kind === 'committed' ? reply.transaction : undefined;
   return jsonReply(200, commandRecord(reply.revision, recorded), scopeHeaders(reply));
 }
-
-type Executed = Parameters<RouteContext['service']['executeCommand']>[0];
 
 function execute(
   request: HttpRequest,

@@ -57,7 +57,7 @@ export async function deliver(source: BodySource, delivery: Delivery): Promise<H
   const body = new CollectedBody(source, delivery);
   const isWhole = await (isBuffered ? body.collectAll() : body.collectHead(delivery.firstMs));
   if (isWhole) return { ...answer, body: body.take() };
-  if (!isHead) return { ...answer, stream: streamOf(source, body) };
+  if (!isHead) return { ...answer, stream: body.toStream() };
   source.cancel();
   return answer;
 }
@@ -77,10 +77,6 @@ class CollectedBody {
     this.#time = time;
     this.#signal = signal;
     this.#beganMs = time.monotonicMs();
-  }
-
-  get byteCount(): number {
-    return this.#byteCount;
   }
 
   /** Returns whether the body is complete; false when the window ended first. */
@@ -113,16 +109,44 @@ class CollectedBody {
     return whole;
   }
 
+  /** Chunks at the pace of the client. An error cuts the connection, because the body is incomplete. */
+  toStream(): Readable {
+    const stream = new Readable({
+      highWaterMark: BODY_HEAD_BYTES,
+      read: () => {
+        void this.#pull(stream).catch((error: unknown) => stream.destroy(error instanceof Error ? error : undefined));
+      },
+      destroy: (error, done) => {
+        stop();
+        this.#source.cancel();
+        done(error);
+      },
+    });
+    const leftMs = this.#beganMs + STREAMED_MS_MAX - this.#time.monotonicMs();
+    const stop = this.#time.after(leftMs, () => stream.destroy(cutError('ms')));
+    stream.push(this.take());
+    return stream;
+  }
+
+  async #pull(stream: Readable): Promise<void> {
+    const part = await this.#next();
+    if (stream.destroyed) return;
+    if (part.kind === 'end') stream.push(null);
+    else if (part.kind === 'failed') stream.destroy(part.error);
+    // An empty chunk would not wake the reader.
+    else if (part.bytes.length === 0) await this.#pull(stream);
+    else {
+      this.#byteCount += part.bytes.length;
+      if (this.#byteCount > STREAMED_BYTES_MAX) stream.destroy(cutError('bytes'));
+      else stream.push(part.bytes);
+    }
+  }
+
   /** Returns the next part, which may have been requested before. */
-  next(): Promise<BodyPart> {
+  #next(): Promise<BodyPart> {
     const asked = this.#asked ?? this.#source.next();
     this.#asked = undefined;
     return asked;
-  }
-
-  /** Calls back when the time for sending the body is over. Returns a function that cancels it. */
-  onTimeUp(run: () => void): () => void {
-    return this.#time.after(this.#beganMs + STREAMED_MS_MAX - this.#time.monotonicMs(), run);
   }
 
   async #nextBy(waitMs: number): Promise<BodyPart> {
@@ -142,7 +166,7 @@ class CollectedBody {
 
   /** Undefined when it does not arrive in time. */
   async #within(waitMs: number): Promise<BodyPart | undefined> {
-    const asked = this.next();
+    const asked = this.#next();
     this.#asked = asked;
     const { promise: over, resolve } = Promise.withResolvers<undefined>();
     const end = (): void => resolve(undefined);
@@ -161,39 +185,6 @@ class CollectedBody {
     this.#source.cancel();
     return error;
   }
-}
-
-/** Chunks at the pace of the client. An error cuts the connection, because the body is incomplete. */
-function streamOf(source: BodySource, body: CollectedBody): Readable {
-  let byteCount = body.byteCount;
-  const pull = async (stream: Readable): Promise<void> => {
-    const part = await body.next();
-    if (stream.destroyed) return;
-    if (part.kind === 'end') stream.push(null);
-    else if (part.kind === 'failed') stream.destroy(part.error);
-    // An empty chunk would not wake the reader.
-    else if (part.bytes.length === 0) await pull(stream);
-    else take(stream, part.bytes);
-  };
-  const take = (stream: Readable, bytes: Uint8Array): void => {
-    byteCount += bytes.length;
-    if (byteCount > STREAMED_BYTES_MAX) stream.destroy(cutError('bytes'));
-    else stream.push(bytes);
-  };
-  const stream = new Readable({
-    highWaterMark: BODY_HEAD_BYTES,
-    read() {
-      void pull(this).catch((error: unknown) => this.destroy(error instanceof Error ? error : undefined));
-    },
-    destroy(error, done) {
-      stop();
-      source.cancel();
-      done(error);
-    },
-  });
-  const stop = body.onTimeUp(() => stream.destroy(cutError('ms')));
-  stream.push(body.take());
-  return stream;
 }
 
 function cutError(limit: 'bytes' | 'ms'): DatabaseError {

@@ -31,7 +31,7 @@ const NO_BYTES = new Uint8Array(0);
 
 /** The action of the form; undefined when the request is not a form. */
 export function formOf({ headers, routeOptions, params }: FastifyRequest): (Action & { form: Form }) | undefined {
-  const { offered } = routeOptions.config;
+  const offered = routeOptions.config.route?.offered;
   if (offered === undefined) return undefined;
   const { essence } = contentTypeOf(headers['content-type'] ?? '');
   if (essence !== FIELDS_TYPE && essence !== PARTS_TYPE) return undefined;

@@ -7,7 +7,7 @@
  * They are not counted either, except the files of Swagger UI, nor are requests that another node or the MCP endpoint
  * has counted. All others are, whatever their outcome.
  */
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Principal } from '#auth';
 import { DatabaseError } from '#base';
 import type { Span } from '#observability';
@@ -15,6 +15,7 @@ import { type Access, authenticating, HeaderLines } from '../access.ts';
 import { COUNTED, type RateLimits } from '../rate-limits.ts';
 import { NO_STORE } from './caching.ts';
 import type { AllowedOrigins } from './cors.ts';
+import type { Held } from './memory.ts';
 import { refusalOfOrigin } from './other-origins.ts';
 import type { HttpReply } from './reply.ts';
 import type { RouteContext } from './route.ts';
@@ -27,8 +28,17 @@ const WHOLE_PAGE = 'document';
 const NO_HEADERS = {};
 const HTTP = { mayBeBrowser: true };
 
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Set when the request arrives. */
+    entry: Entry;
+  }
+}
+
 /** A request, by its head. */
 export interface Entry {
+  readonly reply: FastifyReply;
+  readonly held: Held;
   /** Undefined: it is not traced. */
   readonly span: Span | undefined;
   /** Undefined for routes without authentication. */
@@ -41,7 +51,6 @@ export class Gate {
   readonly #access: Access;
   readonly #open: RouteContext;
   readonly #contexts = new WeakMap<Principal, RouteContext>();
-
   readonly #origins: AllowedOrigins;
 
   /** `open`: the context of routes without authentication. */
@@ -52,12 +61,12 @@ export class Gate {
   }
 
   /** Undefined when the request is allowed. */
-  async refusal(request: FastifyRequest, entry: Entry): Promise<DatabaseError | undefined> {
+  async refusal(request: FastifyRequest): Promise<DatabaseError | undefined> {
     if (isForAnybody(request)) return undefined;
     try {
       const found = this.#access.authenticator.identify(new HeaderLines(request.raw.rawHeaders, HTTP));
-      const principal = found instanceof Promise ? await authenticating(found, entry.span) : found;
-      entry.principal = principal;
+      const principal = found instanceof Promise ? await authenticating(found, request.entry.span) : found;
+      request.entry.principal = principal;
       return refusalOfOrigin(request, principal, this.#origins);
     } catch (failure) {
       return refusalIn(failure);
@@ -95,11 +104,12 @@ export class Gate {
 }
 
 function isForAnybody({ method, routeOptions }: FastifyRequest): boolean {
-  return method === 'OPTIONS' || routeOptions.config.isForAnybody === true;
+  return method === 'OPTIONS' || routeOptions.config.route?.isForAnybody === true;
 }
 
 /** Counts the request and returns its refusal, if any. */
-export function rateRefusal(limits: RateLimits, request: FastifyRequest, entry: Entry): DatabaseError | undefined {
+export function rateRefusal(limits: RateLimits, request: FastifyRequest): DatabaseError | undefined {
+  const { entry } = request;
   if (isFree(request) || limits.isCounted(request.headers[COUNTED]?.toString())) return undefined;
   const address = request.raw.socket.remoteAddress;
   const { refusal, headers } = limits.count({ principal: entry.principal, address }, 'http');
@@ -108,9 +118,7 @@ export function rateRefusal(limits: RateLimits, request: FastifyRequest, entry: 
 }
 
 function isFree(request: FastifyRequest): boolean {
-  if (!isForAnybody(request)) return false;
-  const { isCounted } = request.routeOptions.config;
-  return isCounted === undefined || !isCounted(request.params);
+  return isForAnybody(request) && request.routeOptions.config.route?.isCounted?.(request.params) !== true;
 }
 
 /** An error that is not a refusal is internal, and refuses the request, too. */

@@ -12,24 +12,19 @@ import { redirecting } from './revision-segment.ts';
 import type { Route } from './route.ts';
 import { show } from './show.ts';
 
-interface Listing {
-  /** Last segment of the path. With `_` for `-` it is the member of the reply. */
-  readonly segment: Attribute;
-  readonly list: (service: Service, request: ListNamesRequest) => Promise<ListNamesReply>;
-}
+const LISTINGS: Readonly<Record<Attribute, (service: Service, request: ListNamesRequest) => Promise<ListNamesReply>>> =
+  {
+    streams: (service, request) => service.listStreams(request),
+    subjects: (service, request) => service.listSubjects(request),
+    'event-types': (service, request) => service.listEventTypes(request),
+  };
 
-const LISTINGS: readonly Listing[] = [
-  { segment: 'streams', list: (service, request) => service.listStreams(request) },
-  { segment: 'subjects', list: (service, request) => service.listSubjects(request) },
-  { segment: 'event-types', list: (service, request) => service.listEventTypes(request) },
-];
-
-export const LISTING_ROUTES: readonly Route[] = LISTINGS.map((listing) => ({
+export const LISTING_ROUTES: readonly Route[] = (['streams', 'subjects', 'event-types'] as const).map((segment) => ({
   method: 'GET',
-  path: `/db/{database}/{revision}/${listing.segment}`,
+  path: `/db/{database}/{revision}/${segment}`,
   parameters: ['limit', 'prefix', 'after'],
-  handle: redirecting(`/${listing.segment}`, async (request, { service }, revision) =>
-    listingReply(listing, request, await listing.list(service, toListRequest(request, revision))),
+  handle: redirecting(`/${segment}`, async (request, { service }, revision) =>
+    listingReply(segment, request, await LISTINGS[segment](service, toListRequest(request, revision))),
   ),
 }));
 
@@ -48,7 +43,8 @@ function toListRequest(request: HttpRequest, at: AskedRevision): ListNamesReques
   };
 }
 
-function listingReply({ segment }: Listing, request: HttpRequest, reply: ListNamesReply): Promise<HttpReply> {
+/** With `_` for `-` the segment is the member of the reply. */
+function listingReply(segment: Attribute, request: HttpRequest, reply: ListNamesReply): Promise<HttpReply> {
   const last = reply.hasMore ? reply.names.at(-1)?.name : undefined;
   const next = last === undefined ? undefined : `${request.path()}?${request.query().with('after', last)}`;
   const first = { database: reply.databaseName, revision: reply.revision };

@@ -21,7 +21,8 @@ const SMALL_ANSWER_ROOM = 2 * SMALL_ANSWER_BYTES;
 /** Makes a reply; undefined when it is larger. */
 export type MakeInRoom<Made> = (bytesMax: number) => Promise<Made | undefined>;
 
-interface Held {
+/** Memory of a request: of its body, and of its reply. */
+export interface Held {
   body?: Hold | undefined;
   answer?: Hold | undefined;
 }
@@ -29,7 +30,6 @@ interface Held {
 export class HttpMemory {
   readonly #budgets: ByteBudgets;
   readonly #onRefused: (why: RefusalReason) => void;
-  readonly #held = new WeakMap<FastifyReply['raw'], Held>();
 
   constructor(budgets: ByteBudgets, onRefused: (why: RefusalReason) => void) {
     this.#budgets = budgets;
@@ -50,7 +50,8 @@ export class HttpMemory {
    * Returns an error when there is no room now for the announced body, which is then not read. Announced bytes are not
    * counted: only bytes that arrive are held (TM3).
    */
-  admitBody(request: FastifyRequest, reply: FastifyReply): DatabaseError | undefined {
+  admitBody(request: FastifyRequest): DatabaseError | undefined {
+    const { reply } = request.entry;
     const bytes = this.#announcedBytes(request);
     if (bytes <= UNCOUNTED_BYTES || this.#requestsOf(reply).hasRoom(bytes)) return undefined;
     // The rest of the body is not read.
@@ -68,7 +69,7 @@ export class HttpMemory {
   /** Counts the bytes of a body so far. Returns false when there is no room for them. */
   bodyGrown(reply: FastifyReply, bytes: number): boolean {
     if (bytes <= UNCOUNTED_BYTES) return true;
-    const known = this.#heldBy(reply).body;
+    const known = heldBy(reply).body;
     if (known?.tryGrow(bytes) === true) return true;
     const begun = known === undefined ? this.#requestsOf(reply).tryTake(bytes, () => this.#cut(reply)) : undefined;
     if (begun === undefined) this.#onRefused('overload');
@@ -79,12 +80,12 @@ export class HttpMemory {
 
   /** Releases the bytes of a body. */
   dropBody(reply: FastifyReply): void {
-    this.#held.get(reply.raw)?.body?.release();
+    heldBy(reply).body?.release();
   }
 
   /** The body is complete; the node works with it from now on. */
   received(reply: FastifyReply): void {
-    const body = this.#held.get(reply.raw)?.body;
+    const { body } = heldBy(reply);
     body?.taken();
     body?.pin();
   }
@@ -105,7 +106,7 @@ export class HttpMemory {
       await this.#awaited(reply, this.#smallOf(reply), SMALL_ANSWER_ROOM, signal);
       const small = await make(SMALL_ANSWER_BYTES);
       if (small !== undefined) return small;
-      this.#held.get(reply.raw)?.answer?.release();
+      heldBy(reply).answer?.release();
       await this.#awaited(reply, this.#largeOf(reply), bytes, signal);
     }
     const made = await make(Number.POSITIVE_INFINITY);
@@ -128,7 +129,7 @@ export class HttpMemory {
    * that nothing is lost if it is not sent.
    */
   send(request: FastifyRequest, reply: FastifyReply, bytes: number): DatabaseError | undefined {
-    const held = this.#heldBy(reply);
+    const held = heldBy(reply);
     held.body?.release();
     if (held.answer !== undefined) {
       held.answer.resize(bytes);
@@ -152,7 +153,7 @@ export class HttpMemory {
    * the copy is made, because the node is working on it.
    */
   tryPack(reply: FastifyReply, bytes: number): boolean {
-    const { answer } = this.#heldBy(reply);
+    const { answer } = heldBy(reply);
     if (answer === undefined) return true;
     if (!answer.tryGrow(answer.bytes + bytes)) return false;
     answer.pin();
@@ -161,32 +162,27 @@ export class HttpMemory {
 
   /** The copy is made, of this length, and the original is dropped. From now on the reply can be evicted. */
   packed(reply: FastifyReply, bytes: number): void {
-    const { answer } = this.#heldBy(reply);
+    const { answer } = heldBy(reply);
     answer?.resize(bytes);
     answer?.watchEnd();
   }
 
   /** A relayed reply passes through: this node holds no more of it than is left uncounted. */
   passing(reply: FastifyReply): void {
-    this.#held.get(reply.raw)?.answer?.release();
+    heldBy(reply).answer?.release();
   }
 
   /** Holds until the connection closes. If it is closed already, nothing is held (TM1). */
   #keep(reply: FastifyReply, part: Held): void {
     if (reply.raw.destroyed) release(part);
-    else Object.assign(this.#heldBy(reply), part);
+    else Object.assign(heldBy(reply), part);
   }
 
-  #heldBy(reply: FastifyReply): Held {
-    const known = this.#held.get(reply.raw);
-    if (known !== undefined) return known;
-    const held: Held = {};
-    this.#held.set(reply.raw, held);
-    reply.raw.once('close', () => {
-      if (reply.raw.writableFinished) held.answer?.taken();
-      release(held);
-    });
-    return held;
+  /** The connection is closed. */
+  closed(reply: FastifyReply): void {
+    const held = heldBy(reply);
+    if (reply.raw.writableFinished) held.answer?.taken();
+    release(held);
   }
 
   #requestsOf({ raw }: FastifyReply): Account {
@@ -203,7 +199,7 @@ export class HttpMemory {
 
   #cut(reply: FastifyReply): void {
     reply.raw.destroy();
-    release(this.#heldBy(reply));
+    release(heldBy(reply));
   }
 
   /** The error for a body that is too large, with the rule that it breaks. */
@@ -216,6 +212,10 @@ export class HttpMemory {
     this.#onRefused('overload');
     return noRoom();
   }
+}
+
+function heldBy({ request }: FastifyReply): Held {
+  return request.entry.held;
 }
 
 function release({ body, answer }: Held): void {

@@ -31,17 +31,12 @@ export async function readParts(request: HttpRequest, names: readonly string[]):
   const contentType = request.header('content-type');
   if (contentType === undefined) throw invalidField('Content-Type', `${RULE}; it is missing`);
   if (!/^multipart\/form-data\s*(?:;|$)/i.test(contentType)) throw invalidField('Content-Type', RULE, contentType);
-  const parts = await parsed(request.body(), { contentType, names });
-  for (const name of names) if (!parts.has(name)) throw missing(name, { parts, names });
+  const parts = await parsed(request.body(), contentType, names);
+  for (const name of names) if (!parts.has(name)) throw missing(name, parts, names);
   return parts;
 }
 
-interface Expected {
-  readonly contentType: string;
-  readonly names: readonly string[];
-}
-
-async function parsed(body: Uint8Array, { contentType, names }: Expected): Promise<Parts> {
+async function parsed(body: Uint8Array, contentType: string, names: readonly string[]): Promise<Parts> {
   const parts = new Map<string, Uint8Array>();
   const reading: Promise<unknown>[] = [];
   let fault: DatabaseError | undefined;
@@ -97,10 +92,7 @@ function parserOf(contentType: string): BusboyInstance {
   }
 }
 
-function missing(
-  name: string,
-  { parts, names }: { readonly parts: Parts; readonly names: readonly string[] },
-): DatabaseError {
+function missing(name: string, parts: Parts, names: readonly string[]): DatabaseError {
   const ignored = [...parts.keys()].filter((part) => !names.includes(part));
   const others =
     ignored.length === 0 ? '' : `; ignored: ${ignored.map((part) => cut(part, NAME_SHOWN_MAX)).join(', ')}`;

@@ -21,6 +21,7 @@ import type { Principal } from '#auth';
 import { DatabaseError, quote } from '#base';
 import type { Origins } from '../origins.ts';
 import type { AllowedOrigins } from './cors.ts';
+import { isRead } from './route.ts';
 
 const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 /** Schemes of `Authorization` that browsers never send by themselves. */
@@ -47,9 +48,9 @@ export function refusalOfStranger(
   { method, headers, routeOptions }: FastifyRequest,
   origins: Origins,
 ): DatabaseError | undefined {
-  const { isForAnybody, isRead } = routeOptions.config;
-  if (method === 'OPTIONS' || isForAnybody === true) return undefined;
-  const reads = SAFE.has(method) || isRead === true;
+  const { route } = routeOptions.config;
+  if (method === 'OPTIONS' || route?.isForAnybody === true) return undefined;
+  const reads = SAFE.has(method) || (route !== undefined && isRead(route));
   const fault = reads ? origins.hostFaultIn(headers) : origins.faultIn(headers);
   return fault === undefined ? undefined : foreign(fault);
 }

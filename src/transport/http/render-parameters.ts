@@ -5,9 +5,9 @@
  * them. The presenter receives both kinds as sent, but never the end of effective time.
  */
 import { DatabaseError } from '#base';
+import { CUT } from './effective-time-cut.ts';
 import type { QueryParameters } from './query-string.ts';
 
-const CUT_PARAMETER = 'effective_time_end_at';
 /** Start of the next page of a presentation: a text of the presenter, which it gets back unchanged. */
 const CONTINUATION = 'continuation';
 
@@ -29,12 +29,12 @@ export function renderParameters(
   const bindings = new Map<string, string>();
   for (const name of query.names()) {
     const value = query.get(name) ?? '';
-    if (name === CUT_PARAMETER) continue;
+    if (name === CUT) continue;
     if (name.includes('.')) bindings.set(name, value);
     else if (!view.isPresented) throw strange(name, view.name);
     presented.set(name, value);
   }
-  return { cut: query.get(CUT_PARAMETER), bindings, presented };
+  return { cut: query.get(CUT), bindings, presented };
 }
 
 /** URL of the next page. */
@@ -45,7 +45,7 @@ export function continuationOf(path: string, query: QueryParameters, token: stri
 function strange(name: string, view: string): DatabaseError {
   const description =
     `is for a presenter, and ${view} names none; ` +
-    `a State View takes parameters such as subject.${name || 'name'}, and ${CUT_PARAMETER}`;
+    `a State View takes parameters such as subject.${name || 'name'}, and ${CUT}`;
   return new DatabaseError('invalid_argument', `The parameter ${JSON.stringify(name)} ${description}.`, {
     details: { reason: 'InvalidParameters', violations: [{ field: name, description }] },
   });

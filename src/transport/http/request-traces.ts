@@ -20,10 +20,10 @@ const CLIENT_GONE = 'client_gone';
 
 /** Begins the span of a request. Probes and files of pages are not traced: they are frequent and tell nothing. */
 export function beginSpan(tracer: Tracer, { method, headers, routeOptions }: FastifyRequest): Span | undefined {
-  const { label: route = UNMATCHED_ROUTE, isForAnybody = false } = routeOptions.config;
-  if (isForAnybody) return undefined;
-  const attributes = { 'http.request.method': method, 'http.route': route };
-  return tracer.begin(`${method} ${route}`, (name) => headers[name]?.toString(), attributes);
+  const { label = UNMATCHED_ROUTE, route } = routeOptions.config;
+  if (route?.isForAnybody === true) return undefined;
+  const attributes = { 'http.request.method': method, 'http.route': label };
+  return tracer.begin(`${method} ${label}`, (name) => headers[name]?.toString(), attributes);
 }
 
 export function endSpan(span: Span, { status, revision }: TracedAnswer): void {

@@ -5,7 +5,7 @@
  * routes take only a number.
  */
 import { type AskedRevision, quote } from '#base';
-import { type Keeping, keptRead, type RevisionHandler } from './caching.ts';
+import { type Keeping, kept, type RevisionHandler } from './caching.ts';
 import { invalidField } from './errors.ts';
 import { parseRevision } from './query-string.ts';
 import { redirectReply, scopeHeaders } from './reply.ts';
@@ -16,10 +16,11 @@ export type RevisionSegment =
   | { readonly kind: 'latest' | 'cached' };
 
 /** A route that redirects `latest` and `cached`; `below` is the part of its path after the revision. */
-export function redirecting(below: string, handle: RevisionHandler, keeping: Keeping = 'revision'): Handler {
+export function redirecting(below: string, handle: RevisionHandler, keeping?: Keeping): Handler {
+  const read = kept(handle, keeping);
   return async (request, context) => {
     const segment = parseSegment(request.param('revision'));
-    if (segment.kind === 'number') return keptRead(request, context, { at: segment.revision, handle, keeping });
+    if (segment.kind === 'number') return read(request, context, segment.revision);
     const scope = await context.service.databaseAt({ ...request.read(), at: segment.kind });
     const location = `/db/${scope.databaseName}/${scope.revision}${below}${request.search()}`;
     return redirectReply(segment.kind, location, scopeHeaders(scope));
@@ -28,11 +29,11 @@ export function redirecting(below: string, handle: RevisionHandler, keeping: Kee
 
 /** A route that takes a number only. */
 export function numeric(handle: RevisionHandler): Handler {
+  const read = kept(handle);
   return (request, context) => {
     const text = request.param('revision');
     const segment = parseSegment(text);
-    if (segment.kind === 'number')
-      return keptRead(request, context, { at: segment.revision, handle, keeping: 'revision' });
+    if (segment.kind === 'number') return read(request, context, segment.revision);
     const database = encodeURIComponent(request.param('database'));
     const hint = `GET /db/${database}/${text} redirects to it`;
     throw invalidField('revision', `must be a number on this path; ${hint}`, text);

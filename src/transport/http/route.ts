@@ -7,6 +7,15 @@ import type { Action } from '#ui';
 import type { HttpReply } from './reply.ts';
 import type { HttpRequest } from './request.ts';
 
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Absent where a path has no route, and for OPTIONS. */
+    readonly route?: Route;
+    /** The path of the route, for metrics and logs. */
+    readonly label?: string;
+  }
+}
+
 export type HttpMethod = 'GET' | 'POST' | 'DELETE';
 
 /** Parts of the node that routes use. */
@@ -39,7 +48,10 @@ export interface Route {
   readonly isRead?: boolean;
   /** True: the route needs no credential. */
   readonly isForAnybody?: boolean;
-  /** True: refused when authentication is off. */
+  /**
+   * True: refused when authentication is off. Otherwise any client could issue itself a key, and use it once
+   * authentication is on.
+   */
   readonly needsAuthentication?: boolean;
   /** For a route without authentication: tells whether a request counts for the rate limit. Default: none does. */
   readonly isCounted?: (params: unknown) => boolean;
@@ -51,4 +63,8 @@ export interface Route {
   readonly bodyBytesMax?: number;
   /** Bytes to reserve before a reply is made that may be large. Pages of events reserve their own. */
   readonly answerBytes?: number;
+}
+
+export function isRead({ isRead: reads, method }: Route): boolean {
+  return reads ?? method === 'GET';
 }

@@ -9,6 +9,7 @@ import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify }
 import { assert, BrokenInvariant, type Clock, cannotListen, type DatabaseError, formatAddress, giveBack } from '#base';
 import { type LogFields, type Probes, traceFields } from '#observability';
 import { isBug, isFatal, type Service } from '#service';
+import { authenticationOff } from '../access.ts';
 import { HttpConnections } from '../http-connections.ts';
 import { Origins } from '../origins.ts';
 import { listenOptions, type ServerOptions, type WebServer } from '../server-options.ts';
@@ -19,7 +20,7 @@ import { type AllowedOrigins, corsHeaders } from './cors.ts';
 import { shownToForm, takeForm } from './form-answer.ts';
 import { formOf } from './form-request.ts';
 import { notFound, toDatabaseError } from './framework-errors.ts';
-import { type Entry, Gate, rateRefusal } from './gate.ts';
+import { Gate, rateRefusal } from './gate.ts';
 import { answerHalfClosed } from './half-closed.ts';
 import { BODY_BYTES_MAX, CONNECTIONS_MAX, HEADER_BYTES_MAX, PIPELINED_MAX } from './limits.ts';
 import { lingerAfterAnswer } from './lingering.ts';
@@ -33,7 +34,7 @@ import { headFault, isAboutServer, originForm } from './request-head.ts';
 import { RequestLines } from './request-line.ts';
 import { RequestMetrics, UNMATCHED_ROUTE } from './request-metrics.ts';
 import { beginSpan, endSpan } from './request-traces.ts';
-import type { Route, RouteContext } from './route.ts';
+import { isRead, type Route, type RouteContext } from './route.ts';
 import { refuseHeaders, refuseParameters } from './route-parameters.ts';
 import { methodsByPath, ROUTES, SERVER_METHODS } from './routes.ts';
 import { refused, withoutEmptyFields } from './show.ts';
@@ -66,24 +67,6 @@ export async function startHttpServer(options: HttpServerOptions): Promise<WebSe
   return { address, makeRoom: () => front.makeRoom(), close: (deadlineMs) => front.close(deadlineMs) };
 }
 
-declare module 'fastify' {
-  interface FastifyContextConfig {
-    /** The path of the route, for metrics and logs. */
-    readonly label?: string;
-    /** True: the route reads, so its errors are rendered. */
-    readonly isRead?: boolean;
-    readonly isForAnybody?: boolean;
-    readonly isCounted?: Route['isCounted'];
-    readonly offered?: Route['offered'];
-  }
-}
-
-interface Routed {
-  readonly request: FastifyRequest;
-  readonly reply: FastifyReply;
-  readonly routed: HttpRequest;
-}
-
 const NO_HEADERS: HttpReply['headers'] = {};
 const LAST_OF_CONNECTION: HttpReply['headers'] = { connection: 'close' };
 
@@ -100,7 +83,6 @@ class HttpFront {
   readonly #relaying: HttpRelaying | undefined;
   readonly #gate: Gate | undefined;
   readonly #origins: Origins;
-  readonly #entries = new WeakMap<FastifyRequest, Entry>();
   readonly #fastify: FastifyInstance;
   readonly #connections: HttpConnections;
   /** Requests whose client waits for 100 Continue. */
@@ -191,41 +173,41 @@ class HttpFront {
 
   /** Judges a request by its head. `done` reads the body, which is not called for a request that is answered. */
   async #enter(request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): Promise<void> {
-    const entry = this.#track(request, reply);
+    this.#track(request, reply);
     const fault = headFault(request);
     if (fault === undefined && isAboutServer(request)) {
       this.#send(request, reply, emptyReply({ allow: SERVER_METHODS }));
       return;
     }
-    const stranger = fault ?? (await this.#stranger(request, entry));
+    const stranger = fault ?? (await this.#stranger(request));
     if (reply.raw.destroyed) {
       reply.hijack();
       return;
     }
-    const refusal = this.#overRate(request, entry) ?? stranger;
+    const refusal = this.#overRate(request) ?? stranger;
     if (refusal !== undefined) {
       if (fault !== undefined || !request.raw.complete) reply.raw.shouldKeepAlive = false;
       if (refusal.code === 'internal') void this.#fail(refusal, request, reply);
       else this.#send(request, reply, refused(request, refusal));
     } else if (request.is404) this.#send(request, reply, notFound(request));
-    else done(this.#admit(request, reply));
+    else done(this.#admit(request));
   }
 
   /** Refuses a client without a valid credential, and pages of other servers. */
-  async #stranger(request: FastifyRequest, entry: Entry): Promise<DatabaseError | undefined> {
-    const refusal = await (this.#gate?.refusal(request, entry) ?? refusalOfStranger(request, this.#origins));
+  async #stranger(request: FastifyRequest): Promise<DatabaseError | undefined> {
+    const refusal = await (this.#gate?.refusal(request) ?? refusalOfStranger(request, this.#origins));
     return refusal ?? (formOf(request) && refusalOfForm(request, this.#options.allowedOrigins));
   }
 
-  #overRate(request: FastifyRequest, entry: Entry): DatabaseError | undefined {
-    return this.#options.rateLimits && rateRefusal(this.#options.rateLimits, request, entry);
+  #overRate(request: FastifyRequest): DatabaseError | undefined {
+    return this.#options.rateLimits && rateRefusal(this.#options.rateLimits, request);
   }
 
   /** Sends 100 Continue to a client that waits for it, once there is room (RFC 9110, section 10.1.1). */
-  #admit(request: FastifyRequest, reply: FastifyReply): DatabaseError | undefined {
-    const refusal = this.#bodies.admit(request, reply);
+  #admit(request: FastifyRequest): DatabaseError | undefined {
+    const refusal = this.#memory.admitBody(request);
     const isWanted = refusal === undefined && !this.#memory.isBodyTooLong(request);
-    if (isWanted && this.#unsentBodies.delete(request.raw)) reply.raw.writeContinue();
+    if (isWanted && this.#unsentBodies.delete(request.raw)) request.entry.reply.raw.writeContinue();
     return refusal;
   }
 
@@ -254,7 +236,8 @@ class HttpFront {
         answerClientError(error, socket, { allowedOrigins, lines: this.#lines, onMalformed: this.#countMalformed });
       },
       frameworkErrors: (error, request, reply) => {
-        void this.#fail(this.#overRate(request, this.#track(request, reply)) ?? error, request, reply);
+        this.#track(request, reply);
+        void this.#fail(this.#overRate(request) ?? error, request, reply);
       },
     });
   }
@@ -263,31 +246,25 @@ class HttpFront {
     this.#fastify.route<{ Params: RoutedRequest['params'] }>({
       method: route.method,
       url: routerPath(route.path),
-      config: {
-        label: route.path,
-        isRead: isRead(route),
-        isForAnybody: route.isForAnybody === true,
-        ...(route.isCounted !== undefined && { isCounted: route.isCounted }),
-        ...(route.offered !== undefined && { offered: route.offered }),
-      },
+      config: { label: route.path, route },
       ...(route.bodyBytesMax === undefined ? {} : { bodyLimit: route.bodyBytesMax }),
       handler: async (request, reply) => {
         // The router accepts an empty segment as a parameter, but a path that ends in a slash is another path.
         if (Object.values(request.params).includes('')) return this.#send(request, reply, notFound(request));
         this.#memory.received(reply);
-        const entry = this.#entryOf(request);
-        const routed = new HttpRequest(request, reply, this.#limits, entry.span);
+        const routed = new HttpRequest(request, reply, this.#limits, request.entry.span);
         const filledIn = isRead(route) && route.isForAnybody !== true ? withoutEmptyFields(routed) : undefined;
         if (filledIn !== undefined) return this.#send(request, reply, filledIn);
         refuseParameters(route, routed.query());
         refuseHeaders(route, routed);
+        if (route.needsAuthentication === true && this.#gate === undefined) throw authenticationOff();
         const unsent = await takeForm(request, routed);
         if (unsent !== undefined) return this.#send(request, reply, unsent);
         let answer: HttpReply;
         try {
-          answer = await this.#answer(route, routed, this.#gate?.contextOf(entry) ?? this.#context);
+          answer = await this.#answer(route, routed, this.#gate?.contextOf(request.entry) ?? this.#context);
         } catch (failure) {
-          const elsewhere = this.#elsewhere(failure, route, { request, reply, routed });
+          const elsewhere = this.#elsewhere(failure, route, request, routed);
           if (elsewhere === undefined) throw failure;
           await elsewhere;
           return reply;
@@ -306,18 +283,19 @@ class HttpFront {
   }
 
   /** Relays the request, if another node can answer it. Undefined: the failure is the reply. */
-  #elsewhere(failure: unknown, route: Route, { request, reply, routed }: Routed): Promise<void> | undefined {
+  #elsewhere(failure: unknown, route: Route, request: FastifyRequest, routed: HttpRequest): Promise<void> | undefined {
+    const { reply, span, rateHeaders } = request.entry;
     return this.#relaying?.elsewhere(failure, {
       request,
       reply,
-      span: this.#entryOf(request).span,
+      span,
       signal: () => routed.signal(),
       isRead: isRead(route),
       isRepeatable: () => route.isRepeatable?.(routed) ?? false,
       begin: () => {
         this.#memory.passing(reply);
         const origins = corsHeaders(this.#options.allowedOrigins, request.headers.origin);
-        return { ...origins, ...this.#entryOf(request).rateHeaders, ...this.#ending() };
+        return { ...origins, ...rateHeaders, ...this.#ending() };
       },
     });
   }
@@ -342,10 +320,15 @@ class HttpFront {
     if (!request.raw.complete) lingerAfterAnswer(request.raw.socket);
     reply.code(answer.status);
     const origins = corsHeaders(this.#options.allowedOrigins, request.headers.origin);
-    const limits = this.#entryOf(request).rateHeaders;
     const vary = varying(origins, answer.headers, this.#compression?.varies(answer) ?? NO_HEADERS);
     const gate = this.#gate;
-    const ours = { ...origins, ...limits, ...gate?.headersOf(request, answer), ...answer.headers, ...vary };
+    const ours = {
+      ...origins,
+      ...request.entry.rateHeaders,
+      ...gate?.headersOf(request, answer),
+      ...answer.headers,
+      ...vary,
+    };
     reply.headers({ ...ours, ...gate?.challengeWith(request, answer), ...this.#ending() });
     if (answer.redirect !== undefined) this.#metrics.redirected(answer.redirect);
     if (answer.contentType !== undefined) reply.header('content-type', answer.contentType);
@@ -387,32 +370,25 @@ class HttpFront {
 
   #fieldsOf(request: FastifyRequest, error: Error): LogFields {
     const { label = UNMATCHED_ROUTE } = request.routeOptions.config;
-    return { method: request.method, route: label, error, ...traceFields(this.#entryOf(request).span) };
+    return { method: request.method, route: label, error, ...traceFields(request.entry.span) };
   }
 
   /** Measures and traces the request. */
-  #track(request: FastifyRequest, reply: FastifyReply): Entry {
+  #track(request: FastifyRequest, reply: FastifyReply): void {
     const startedMs = performance.now();
     const response = reply.raw;
     this.#metrics.begin();
     const { tracer } = this.#options;
     const span = tracer && beginSpan(tracer, request);
-    const entry: Entry = { span };
-    this.#entries.set(request, entry);
+    request.entry = { reply, held: {}, span };
     response.once('close', () => {
+      this.#memory.closed(reply);
       const { label = UNMATCHED_ROUTE } = request.routeOptions.config;
       const status = response.writableFinished ? response.statusCode : undefined;
       const durationMs = performance.now() - startedMs;
       this.#metrics.end({ method: request.method, route: label, status, durationMs });
       if (span !== undefined) endSpan(span, { status, revision: reply.getHeader('x-revision')?.toString() });
     });
-    return entry;
-  }
-
-  #entryOf(request: FastifyRequest): Entry {
-    const entry = this.#entries.get(request);
-    assert(entry !== undefined, 'A request is tracked before it is answered', request.url);
-    return entry;
   }
 }
 
@@ -420,10 +396,6 @@ function sendBody(reply: FastifyReply, { body }: Pick<HttpReply, 'body'>): Fasti
   // The memory is free once it is sent; V8 would release it much later.
   if (Buffer.isBuffer(body)) reply.raw.once('close', () => giveBack(body));
   return reply.send(body);
-}
-
-function isRead(route: Route): boolean {
-  return route.isRead ?? route.method === 'GET';
 }
 
 /** Bytes held until the reply is sent; for a stream, those that are ready. */

@@ -8,6 +8,7 @@ import { type Rendering, renderingFor } from './renderings.ts';
 import { type HttpReply, jsonBytesReply, jsonReply } from './reply.ts';
 import { bodyJson, type ReplyBody, textBody } from './reply-body.ts';
 import type { HttpRequest } from './request.ts';
+import { isRead } from './route.ts';
 
 /** The result of a read and its description. */
 export interface Shown {
@@ -40,8 +41,8 @@ export function refused(request: FastifyRequest, error: DatabaseError): HttpRepl
   const isRelayed = request.headers[RELAYED] !== undefined;
   const untried = isRelayed && isUntried(error.details.reason) ? { [UNTRIED]: 'true' } : {};
   const reply = { ...failed, headers: { ...failed.headers, ...untried } };
-  const { isRead = request.method === 'GET' || request.method === 'HEAD' } = request.routeOptions.config;
-  if (!isRead) return reply;
+  const { route } = request.routeOptions.config;
+  if (!(route === undefined ? ['GET', 'HEAD'].includes(request.method) : isRead(route))) return reply;
   const rendering = renderingFor(request.headers.accept);
   if (rendering === undefined) return { ...reply, headers: { ...reply.headers, vary: VARIES } };
   const page = errorPage(error, { databaseName: databaseIn(request.params), target: request.url });

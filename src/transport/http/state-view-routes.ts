@@ -37,6 +37,8 @@ const SANDBOXED = {
   'content-security-policy': "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; font-src data:",
 } as const;
 
+type Headers = HttpReply['headers'];
+
 type Scope = Pick<BoundStateView, 'databaseName' | 'revision'>;
 
 /** The state to render, and its URL with resolved revision and version. */
@@ -86,10 +88,11 @@ async function render(request: HttpRequest, context: RouteContext, asked: Asked)
     field: 'query',
     cut: cut === NOW ? undefined : cut,
   });
-  const keeping = keepingOf(request, { isFixed, mayRefold: opened.mayRefold });
+  const refolds = opened.mayRefold && saysNoCache(request);
+  const keeping = refolds ? 'refolded' : isFixed ? 'kept' : 'passing';
   const presenter = await opened.presenter();
-  if (presenter !== undefined) return presented(request, { view, presenter, parameters, query, keeping });
-  return plain(request, view, keeping);
+  if (presenter === undefined) return plain(request, view, keeping);
+  return presented(request, view, presenter, { presented: parameters.presented, query, keeping });
 }
 
 /**
@@ -98,17 +101,8 @@ async function render(request: HttpRequest, context: RouteContext, asked: Asked)
  */
 type Keeping = 'kept' | 'passing' | 'refolded';
 
-function keepingOf(request: HttpRequest, asked: { readonly isFixed: boolean; readonly mayRefold: boolean }): Keeping {
-  if (asked.mayRefold && saysNoCache(request)) return 'refolded';
-  return asked.isFixed ? 'kept' : 'passing';
-}
-
 /** Cache headers of a reply. */
-function keepingHeaders(
-  request: HttpRequest,
-  keeping: Keeping,
-  { etag, varies = [] }: { readonly etag: string; readonly varies?: readonly string[] },
-): Readonly<Record<string, string>> {
+function keepingHeaders(request: HttpRequest, keeping: Keeping, etag: string, varies: readonly string[] = []): Headers {
   if (keeping === 'kept') return cachingHeaders(request, etag, varies);
   return { ...(keeping === 'refolded' && NO_STORE), ...varying({ vary: varies.join() }) };
 }
@@ -125,7 +119,7 @@ async function redirectToNow(
 
 async function plain(request: HttpRequest, view: BoundStateView, keeping: Keeping): Promise<HttpReply> {
   const etag = weakTag(inputsOf(view));
-  const headers = { ...headersOf(view), ...keepingHeaders(request, keeping, { etag }) };
+  const headers = { ...headersOf(view), ...keepingHeaders(request, keeping, etag) };
   const match = keeping === 'kept' ? tagMatch(request, etag) : undefined;
   if (match === 'named') return { status: 304, headers };
   const refolds = keeping === 'refolded';
@@ -137,26 +131,25 @@ async function plain(request: HttpRequest, view: BoundStateView, keeping: Keepin
   return { status: 200, headers: { ...headers, ...described }, contentType, body: Buffer.from(bytes) };
 }
 
-function describedBy(databaseName: string, name: string, version: number): Readonly<Record<string, string>> {
+function describedBy(databaseName: string, name: string, version: number): Headers {
   return { link: `</api/v1/db/${databaseName}/state-views/${name}/v${version}/schema>; rel="describedby"` };
 }
 
-interface Presentation {
-  readonly view: BoundStateView;
-  readonly presenter: OpenedPresenter;
-  readonly parameters: RenderParameters;
-  readonly query: QueryParameters;
-  readonly keeping: Keeping;
-}
-
-async function presented(request: HttpRequest, presentation: Presentation): Promise<HttpReply> {
-  const { view, presenter, parameters, query, keeping } = presentation;
+async function presented(
+  request: HttpRequest,
+  view: BoundStateView,
+  presenter: OpenedPresenter,
+  {
+    presented: shown,
+    query,
+    keeping,
+  }: Pick<RenderParameters, 'presented'> & Pick<Asked, 'query'> & { keeping: Keeping },
+): Promise<HttpReply> {
   const { definition, version } = presenter.version;
   const contentType = contentTypeFor(request, presenter);
-  const { presented: shown } = parameters;
   const settings = [...definition.settings];
   const etag = weakTag([...inputsOf(view), definition.name, version, settings, contentType, [...shown]]);
-  const headers = { ...headersOf(view), ...keepingHeaders(request, keeping, { etag, varies: ['accept'] }) };
+  const headers = { ...headersOf(view), ...keepingHeaders(request, keeping, etag, ['accept']) };
   // `*` matches any reply, but only the presenter knows whether there is one.
   if (keeping === 'kept' && tagMatch(request, etag) === 'named') return { status: 304, headers };
   const beganMs = performance.now();
@@ -197,7 +190,7 @@ function inputsOf({ databaseId, revision, version, cut, parameters }: BoundState
   return [databaseId, definition.name, number, foldEpoch, revision, cut && formatInstant(cut), bindings];
 }
 
-function headersOf(view: BoundStateView): Readonly<Record<string, string>> {
+function headersOf(view: BoundStateView): Headers {
   const { cut } = view;
   return {
     ...SANDBOXED,

@@ -1,10 +1,10 @@
 // Goal: faults of the query builder name the field and quote the value, and only spaces and tabs around numbers are
 // ignored. Method: a table of fields.
 import { expect, it } from 'vitest';
-import { type BuiltQuery, builtQuery } from '../../../../src/transport/http/built-query.ts';
+import { builtQuery } from '../../../../src/transport/http/query-builder-routes.ts';
 import { QueryParameters } from '../../../../src/transport/http/query-string.ts';
 
-function built(...fields: readonly (readonly [string, string])[]): BuiltQuery {
+function built(...fields: readonly (readonly [string, string])[]): ReturnType<typeof builtQuery> {
   return builtQuery(new QueryParameters(new Map(fields)));
 }
 
