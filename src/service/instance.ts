@@ -60,37 +60,32 @@ export async function lookUpAnywhere(node: Finder, name: string, signal?: AbortS
   return node.catalog.lookup(name);
 }
 
-export interface InstanceWork<Result> {
-  readonly run: (binding: Binding) => Promise<Result>;
-  /**
-   * Returns whether a client has already received the id of the instance, so that no other instance will do. By default
-   * false.
-   */
-  readonly isBound?: () => boolean;
-  /** Ends every wait for the catalog. */
-  readonly signal?: AbortSignal | undefined;
-}
-
 /**
  * Runs the work on the instance that a name means. A stale catalog may resolve the name to a deleted instance; the work
- * then runs again on the current one (V9).
+ * then runs again on the current one (V9), unless it has called `bind`: then a client has received the id of the
+ * instance, so that no other instance will do. The signal ends every wait for the catalog.
  * @throws errors of the work; DatabaseError of `find`
  */
 export async function onInstance<Result>(
   node: Node,
   name: string,
-  { run, isBound, signal }: InstanceWork<Result>,
+  signal: AbortSignal | undefined,
+  run: (binding: Binding, bind: () => void) => Promise<Result>,
 ): Promise<Result> {
   const found = findNow(node, name, signal);
   const binding = found instanceof Promise ? await found : found;
+  let isBound = false;
+  const bind = (): void => {
+    isBound = true;
+  };
   try {
-    return await run(binding);
+    return await run(binding, bind);
   } catch (failure) {
     const isGone = failure instanceof DatabaseError && failure.details.reason === DATABASE_NOT_FOUND;
-    if (!isGone || isBound?.() === true) throw failure;
+    if (!isGone || isBound) throw failure;
     const current = await findAnywhere(node, name, signal);
     if (current.databaseId === binding.databaseId) throw failure;
-    return run(current);
+    return run(current, bind);
   }
 }
 

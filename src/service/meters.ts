@@ -1,11 +1,11 @@
 /** Metrics of the service; each child of a metric is created once. */
 
-import type { Constraint } from '#model';
+import { type Constraint, ORIGIN, type Origin } from '#model';
 import type { Count, CounterLabels, Level, Metrics, Observe, TransactionResult } from '#observability';
 
 const STREAM_OPERATIONS = ['query', 'scan', 'scan_batches', 'subscribe'] as const;
 export type StreamOperation = (typeof STREAM_OPERATIONS)[number];
-export type MeteredOrigin = CounterLabels['cairn_transactions_total']['origin'];
+type MeteredOrigin = CounterLabels['cairn_transactions_total']['origin'];
 type ConstraintKind = CounterLabels['cairn_constraint_checks_total']['kind'];
 type ConstraintResult = CounterLabels['cairn_constraint_checks_total']['result'];
 
@@ -46,8 +46,9 @@ export class ServiceMeters {
     }
   }
 
-  transaction(origin: MeteredOrigin, result: TransactionResult): void {
-    this.#transactions(origin, result).add();
+  transaction(origin: Origin, result: TransactionResult): void {
+    const isGrpc = origin === ORIGIN.GRPC_TRANSACTION || origin === ORIGIN.GRPC_STATE_CHANGE;
+    this.#transactions(isGrpc ? 'grpc' : 'http', result).add();
   }
 
   constraint(kind: Constraint['kind'], result: ConstraintResult): void {

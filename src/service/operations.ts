@@ -240,8 +240,6 @@ export interface QueryEventsReply extends ReadScope {
 }
 
 export interface ScanLogRequest extends PacedRequest {
-  /** Absent: the latest. */
-  readonly at?: ReadAt;
   /** 0: from the first event in the direction. */
   readonly startRevision: Revision;
   readonly direction: Direction;

@@ -20,10 +20,8 @@ import type { ReadAt, ReadRequest, RevisionFloor } from './operations.ts';
 
 export async function openView(context: ServiceContext, request: ReadRequest, at: ReadAt): Promise<ReadView> {
   request.signal.throwIfAborted();
-  return onInstance(context.node, request.databaseName, {
-    run: (binding) => viewOf(context, request, binding, at),
-    signal: request.signal,
-  });
+  const { databaseName, signal } = request;
+  return onInstance(context.node, databaseName, signal, (binding) => viewOf(context, request, binding, at));
 }
 
 function viewOf(context: ServiceContext, request: ReadRequest, binding: Binding, at: ReadAt): Promise<ReadView> {

@@ -51,33 +51,6 @@ function factsOf(reply: object): Parameters<Span['set']>[0] {
   };
 }
 
-/** Wraps slices in a span from the first to the last. */
-export function tracedSlices<Item>(
-  parent: Span | undefined,
-  slices: AsyncIterable<readonly Item[]>,
-): AsyncIterable<readonly Item[]> {
-  return parent === undefined ? slices : slicesIn(parent, slices);
-}
-
-async function* slicesIn<Item>(parent: Span, slices: AsyncIterable<readonly Item[]>): AsyncGenerator<readonly Item[]> {
-  const span = parent.child('cairn.read_slices', 'internal');
-  let events = 0;
-  let sliceCount = 0;
-  try {
-    for await (const slice of slices) {
-      events += slice.length;
-      sliceCount += 1;
-      yield slice;
-    }
-  } catch (failure) {
-    span.fail(failure);
-    throw failure;
-  } finally {
-    span.set({ 'cairn.events': events, 'cairn.slices': sliceCount });
-    span.end();
-  }
-}
-
 /** Maximum number of links per transaction: more would make the span unreadable. */
 const LINKS_MAX = 32;
 /** Maximum number of events that are searched for links. */

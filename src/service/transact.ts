@@ -7,20 +7,10 @@
  */
 import { assert, type DatabaseError, formatUuid, parseUuid, type Revision, toRevision, uuidv7Bytes } from '#base';
 import type { Binding, TransactOutcome } from '#cluster';
-import {
-  asAsked,
-  checkConstraints,
-  encodeTransactPayload,
-  ORIGIN,
-  type Origin,
-  parseTransactionId,
-  transactionTooLarge,
-} from '#model';
-import type { TransactionResult } from '#observability';
+import { asAsked, checkConstraints, parseTransactionId, transactionTooLarge } from '#model';
 import { eventsOf, type StoredTransaction, transactionAt, transactionById } from '#query';
 import type { ServiceContext } from './context.ts';
-import { assertHeld, onInstance, type ReadView, refusalBy } from './instance.ts';
-import type { MeteredOrigin } from './meters.ts';
+import { assertHeld, onInstance, type ReadView } from './instance.ts';
 import type { RecordedTransaction, TransactReply, TransactRequest } from './operations.ts';
 import { proposing } from './proposing.ts';
 import { latestRevision, untilAtFloor } from './read-scope.ts';
@@ -32,54 +22,37 @@ const RANDOM_BYTES = 10;
 /** Feature level from which refusals are stored for later lookup (ADR 0142). */
 const REFUSALS_LEVEL = 4;
 
-const RESULTS = {
-  committed: 'committed',
-  replayed: 'replayed',
-  violated: 'conflict',
-  'too-broad': 'too_large',
-} as const satisfies Record<TransactOutcome['kind'], TransactionResult>;
-
 export function transact(context: ServiceContext, request: TransactRequest): Promise<TransactReply> {
   const { node } = context;
   const { databaseName, floor, span, options, constraints, events, requireLeader } = request;
   const transactionId = transactionIdOf(context, request);
   const refusal = refusalOf(request);
-  // A client that was notified of the admission knows the instance.
-  let isBound = false;
-  return onInstance(node, databaseName, { run, isBound: () => isBound, signal: floor?.signal });
-
-  function run(binding: Binding): Promise<TransactReply> {
+  return onInstance(node, databaseName, floor?.signal, (binding, bind) => {
     assertHeld(node, binding);
-    if (floor === undefined) return decide(binding);
-    return untilAtFloor(context, request, binding).then(() => decide(binding));
-  }
+    if (floor === undefined) return decide(binding, bind);
+    return untilAtFloor(context, request, binding).then(() => decide(binding, bind));
+  });
 
-  function decide(binding: Binding): Promise<TransactReply> {
+  function decide(binding: Binding, bind: () => void): Promise<TransactReply> {
     if (refusal !== undefined) return recordedOrRefused(context, binding, request, { transactionId, refusal });
     assert(transactionId !== undefined, 'A malformed transaction_id is a fault of the transaction');
     // A client that waits only for the admission will look the outcome up.
     const keepsRefusal = request.onAdmitted !== undefined && node.catalog.level >= REFUSALS_LEVEL;
-    const parts = { transactionId, origin: request.origin, options, constraints, events, keepsRefusal };
-    const payload = encodeTransactPayload(parts);
+    const transaction = { transactionId, origin: request.origin, options, constraints, events, keepsRefusal };
     if (span !== undefined) linkCreation(span, events);
-    return proposing(context, binding, payload, { onAdmitted: admissionOf(binding), requireLeader, span }).then(
-      (outcome) => {
-        countTransaction(context, request, outcome);
-        return replyOf(context, { binding, transactionId, request, outcome });
-      },
-      (failure: unknown) => {
-        countTransaction(context, request, undefined);
-        throw refusalBy(binding, failure);
-      },
+    const admission = { onAdmitted: admissionOf(binding, bind), requireLeader, span };
+    return proposing(context, binding, { transaction, eventBytes: request.eventBytes, ...admission }, (outcome) =>
+      replyOf(context, { binding, transactionId, request, outcome }),
     );
   }
 
   /** Callback for the node when the transaction is an entry of the log, if the caller wants it. */
-  function admissionOf({ name, databaseId }: Binding): (() => void) | undefined {
+  function admissionOf({ name, databaseId }: Binding, bind: () => void): (() => void) | undefined {
     const { onAdmitted } = request;
     if (onAdmitted === undefined || transactionId === undefined) return undefined;
     return () => {
-      isBound = true;
+      // A client that was notified of the admission knows the instance.
+      bind();
       onAdmitted({ databaseName: name, databaseId, transactionId: formatUuid(transactionId) });
     };
   }
@@ -123,7 +96,7 @@ async function recordedOrRefused(
       ? undefined
       : await recordedUnder(context, { binding, revision: await latestRevision(context.node, binding) }, transactionId);
   const refusedAs = refusal.code === 'too_large' ? 'too_large' : 'invalid';
-  context.meters.transaction(meteredOrigin(request.origin), recorded === undefined ? refusedAs : 'replayed');
+  context.meters.transaction(request.origin, recorded === undefined ? refusedAs : 'replayed');
   if (recorded !== undefined) return recorded;
   if (refusedAs === 'too_large') context.meters.tooLarge.add();
   throw refusal;
@@ -199,32 +172,4 @@ export function recordedReply(
 /** A committed transaction has a revision of 1 or more. */
 export function basisOf(revision: number): Revision {
   return toRevision(revision - 1);
-}
-
-/** The fields that metrics of a transaction need. */
-export type CountedTransaction = Pick<TransactRequest, 'origin' | 'constraints' | 'eventCount' | 'eventBytes'>;
-
-/** An undefined outcome counts as a failure. */
-export function countTransaction(
-  { meters }: ServiceContext,
-  request: CountedTransaction,
-  outcome: TransactOutcome | undefined,
-): void {
-  meters.transaction(meteredOrigin(request.origin), outcome === undefined ? 'failed' : RESULTS[outcome.kind]);
-  if (outcome === undefined) return;
-  if (outcome.kind === 'committed') {
-    meters.transactionEvents.observe(request.eventCount);
-    meters.transactionBytes.observe(request.eventBytes);
-  }
-  if (outcome.kind === 'replayed' || outcome.kind === 'too-broad' || request.constraints.length === 0) return;
-  const violated = outcome.kind === 'violated' ? new Set(outcome.violations.map(({ index }) => index)) : undefined;
-  let index = 0;
-  for (const { kind } of request.constraints) {
-    meters.constraint(kind, violated?.has(index) === true ? 'violated' : 'held');
-    index++;
-  }
-}
-
-function meteredOrigin(origin: Origin): MeteredOrigin {
-  return origin === ORIGIN.GRPC_TRANSACTION || origin === ORIGIN.GRPC_STATE_CHANGE ? 'grpc' : 'http';
 }

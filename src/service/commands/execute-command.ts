@@ -22,53 +22,43 @@ import type { ExecuteCommandReply, ExecuteCommandRequest } from './operations.ts
 const RANDOM_BYTES = 10;
 
 export function executeCommand(context: ServiceContext, request: ExecuteCommandRequest): Promise<ExecuteCommandReply> {
-  let isBound = false;
-  const run = (binding: Binding): Promise<ExecuteCommandReply> => {
-    const work = execute(context, binding, request, () => {
-      isBound = true;
-    });
-    return unlessAborted(work, request.signal);
-  };
-  return onInstance(context.node, request.databaseName, { run, isBound: () => isBound, signal: request.signal });
-}
-
-async function execute(
-  context: ServiceContext,
-  binding: Binding,
-  request: ExecuteCommandRequest,
-  onOutcome: () => void,
-): Promise<ExecuteCommandReply> {
   const { faults, command, signal, origin, options, requireLeader = false, span } = request;
-  assertHeld(context.node, binding);
-  await untilAtFloor(context, request, binding);
-  const transactionId = transactionIdOf(context, request);
-  // A repeated command gets its recorded result, even if it differs or its version is gone. The latest revision is
-  // requested once and shared.
-  let asked: Promise<Revision> | undefined;
-  const latest = (): Promise<Revision> => {
-    asked ??= latestRevision(context.node, binding);
-    return asked;
-  };
-  const recorded =
-    request.batchId === undefined
-      ? undefined
-      : await recordedUnder(context, { binding, revision: await latest() }, transactionId);
-  if (recorded !== undefined) {
-    return { ...scopeOf({ binding, revision: recorded.revision }), kind: 'committed', transaction: recorded };
-  }
-  faults.throwIfAny('The command is malformed');
-  assert(command !== undefined, 'A command that has no faults is there');
-  const refusal = requireLeader ? context.node.notLeading(binding.group) : undefined;
-  // A component is not run when its result could not be committed.
-  if (refusal !== undefined) throw refusalBy(binding, refusal);
-  const basis = await basisOf(context, binding, { ...request, latest });
-  const revision = toRevision(basis.revision);
-  const { ask, changes } = await openDecision(context, { binding, revision }, { ...request, command });
-  const log = decisionLog(context, binding, { requireLeader, signal, onOutcome, span });
-  const execution = await context.reads.read(binding, () =>
-    changes.execute({ ...ask, basis, log, transactionId, origin, options }),
+  return onInstance(context.node, request.databaseName, signal, (binding, bind) =>
+    unlessAborted(execute(binding, bind), signal),
   );
-  return replyOf({ binding, revision }, execution, transactionId);
+
+  async function execute(binding: Binding, bind: () => void): Promise<ExecuteCommandReply> {
+    assertHeld(context.node, binding);
+    await untilAtFloor(context, request, binding);
+    const transactionId = transactionIdOf(context, request);
+    // A repeated command gets its recorded result, even if it differs or its version is gone. The latest revision is
+    // requested once and shared.
+    let asked: Promise<Revision> | undefined;
+    const latest = (): Promise<Revision> => {
+      asked ??= latestRevision(context.node, binding);
+      return asked;
+    };
+    const recorded =
+      request.batchId === undefined
+        ? undefined
+        : await recordedUnder(context, { binding, revision: await latest() }, transactionId);
+    if (recorded !== undefined) {
+      return { ...scopeOf({ binding, revision: recorded.revision }), kind: 'committed', transaction: recorded };
+    }
+    faults.throwIfAny('The command is malformed');
+    assert(command !== undefined, 'A command that has no faults is there');
+    const refusal = requireLeader ? context.node.notLeading(binding.group) : undefined;
+    // A component is not run when its result could not be committed.
+    if (refusal !== undefined) throw refusalBy(binding, refusal);
+    const basis = await basisOf(context, binding, { ...request, latest });
+    const revision = toRevision(basis.revision);
+    const { ask, changes } = await openDecision(context, { binding, revision }, { ...request, command });
+    const log = decisionLog(context, binding, { requireLeader, signal, span }, bind);
+    const execution = await context.reads.read(binding, () =>
+      changes.execute({ ...ask, basis, log, transactionId, origin, options }),
+    );
+    return replyOf({ binding, revision }, execution, transactionId);
+  }
 }
 
 /** The 16 bytes of the given id, or of a new one. A malformed id adds a fault. */

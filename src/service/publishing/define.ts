@@ -15,9 +15,7 @@ export function defining<Reply>(
   work: (binding: Binding, define: Define) => Promise<Reply>,
 ): Promise<Reply> {
   const { node } = context;
-  // A client that has an outcome knows the instance.
-  let isBound = false;
-  const run = async (binding: Binding): Promise<Reply> => {
+  return onInstance(node, databaseName, floor?.signal, async (binding, bind) => {
     assertHeld(node, binding);
     await untilAtFloor(context, { floor, span }, binding);
     return work(binding, async (entry) => {
@@ -26,12 +24,12 @@ export function defining<Reply>(
         const refusal = requireLeader ? node.notLeading(binding.group) : undefined;
         if (refusal !== undefined) throw refusal;
         const outcome = await node.define(binding.group, encodeDefinitionEntry(entry), { requireLeader });
-        isBound = true;
+        // A client that has an outcome knows the instance.
+        bind();
         return outcome;
       } catch (failure) {
         throw refusalBy(binding, failure);
       }
     });
-  };
-  return onInstance(node, databaseName, { run, isBound: () => isBound, signal: floor?.signal });
+  });
 }
