@@ -23,11 +23,10 @@ import {
   PRIORITIES,
   type PresenterReference,
   type Priority,
-  REDUCE_FUNCTION,
   toVersionNumber,
   type VersionNumber,
 } from './definition.ts';
-import { canonicalNames, checkDefinition, keyedTemplate, refuseUnservable } from './definition-rules.ts';
+import { acceptDefinition, canonicalNames, stateViewOf } from './definition-rules.ts';
 import type { FaultPlace, Faults } from './faults.ts';
 import { type JsonNode, type JsonObject, parseJson, textOfRaw } from './json.ts';
 import {
@@ -67,10 +66,7 @@ export function definitionFromJson(kind: ComponentKind, text: Uint8Array, faults
   const reading = new MetadataReading(object, place);
   const definition = readDefinition(kind, reading);
   reading.refuseUnread();
-  if (definition === undefined || faults.count > countBefore) return undefined;
-  checkDefinition(definition, place);
-  refuseUnservable(definition, place);
-  return faults.count === countBefore ? definition : undefined;
+  return faults.count === countBefore ? acceptDefinition(definition, place) : undefined;
 }
 
 function readDefinition(kind: ComponentKind, reading: MetadataReading): Definition | undefined {
@@ -87,21 +83,18 @@ function readDefinition(kind: ComponentKind, reading: MetadataReading): Definiti
 }
 
 function readStateView(reading: MetadataReading): Definition | undefined {
-  const name = reading.name('state_view_name');
-  const contentType = reading.required('content_type', textFrom);
-  const order = reading.required('query_temporality', wordFrom(ORDERS));
-  const keyType = reading.optional('key_type', wordFrom(KEY_TYPE_WORDS)) ?? 'none';
-  const selector = readSelected(reading);
-  const rest = {
+  return stateViewOf({
+    name: reading.name('state_view_name'),
+    contentType: reading.required('content_type', textFrom),
+    order: reading.required('query_temporality', wordFrom(ORDERS)),
+    keyType: reading.optional('key_type', wordFrom(KEY_TYPE_WORDS)) ?? 'none',
+    selector: readSelected(reading),
     ...reading.head(),
-    reduceFunction: reading.optional('reduce_fn', textFrom) ?? REDUCE_FUNCTION,
+    reduceFunction: reading.optional('reduce_fn', textFrom),
     schema: reading.optional('content_schema', schemaFrom),
     priority: reading.optional('priority', wordFrom(PRIORITY_WORDS)) ?? 'normal',
     presenter: reading.optional('presenter', presenterFrom),
-  };
-  if (name === undefined || contentType === undefined || order === undefined || selector === undefined)
-    return undefined;
-  return { kind: 'state-view', name, contentType, order, keyType, selector: keyedTemplate(selector, keyType), ...rest };
+  });
 }
 
 function readSelected(reading: MetadataReading): SelectorTemplate | undefined {

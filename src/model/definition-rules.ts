@@ -3,7 +3,7 @@
  * fields as the wire does.
  */
 import { compareBytes, encodeUtf8, quote, utf8Length } from '#base';
-import { type Definition, isVersionNumber, type StateViewDefinition } from './definition.ts';
+import { type Definition, isVersionNumber, REDUCE_FUNCTION, type StateViewDefinition } from './definition.ts';
 import { type FaultPlace, type Found, fieldBelow } from './faults.ts';
 import {
   DESCRIPTION_BYTES_MAX,
@@ -61,6 +61,29 @@ export function canonicalNames(names: readonly ComponentName[]): readonly Compon
   return [...new Set(names)].toSorted((left, right) => compareBytes(encodeUtf8(left), encodeUtf8(right)));
 }
 
+/** Undefined: absent, or at fault with the fault added. */
+type StateViewParts = {
+  readonly [Name in Exclude<keyof StateViewDefinition, 'kind'>]: StateViewDefinition[Name] | undefined;
+};
+
+/** The State View with the selector of its keys, or undefined when a required part is. */
+export function stateViewOf(parts: StateViewParts): StateViewDefinition | undefined {
+  const { name, contentType, order, keyType, priority, selector, reduceFunction = REDUCE_FUNCTION, ...rest } = parts;
+  if (name === undefined || contentType === undefined || order === undefined) return undefined;
+  if (keyType === undefined || priority === undefined || selector === undefined) return undefined;
+  const keyed = keyedTemplate(selector, keyType);
+  return { kind: 'state-view', name, contentType, order, keyType, priority, selector: keyed, reduceFunction, ...rest };
+}
+
+/** A definition to publish that breaks no rule; otherwise undefined with a fault added for each violated rule. */
+export function acceptDefinition(definition: Definition | undefined, place: FaultPlace): Definition | undefined {
+  if (definition === undefined) return undefined;
+  const countBefore = place.faults.count;
+  checkDefinition(definition, place);
+  refuseUnservable(definition, place);
+  return place.faults.count === countBefore ? definition : undefined;
+}
+
 /** Adds a fault for each violated rule. */
 export function checkDefinition(definition: Definition, place: FaultPlace): void {
   const { name, description, sourceCodeUri } = definition;
@@ -82,7 +105,7 @@ export function checkDefinition(definition: Definition, place: FaultPlace): void
  * another origin can load a rendered state by `<script src>`, and a range. Only publications are checked; stored
  * definitions may be older than these rules.
  */
-export function refuseUnservable(definition: Definition, place: FaultPlace): void {
+function refuseUnservable(definition: Definition, place: FaultPlace): void {
   if (definition.kind === 'state-view') refuseType(definition.contentType, 'content_type', place);
   if (definition.kind !== 'presenter') return;
   for (const [index, { contentType }] of definition.offers.entries()) {

@@ -101,7 +101,7 @@ export {
   type TimedDefinitionEntry,
 } from './definition-entry.ts';
 export { definitionFromJson, heldSchema, typesTemplate } from './definition-json.ts';
-export { bindView, canonicalNames, checkDefinition, keyedTemplate, refuseUnservable } from './definition-rules.ts';
+export { acceptDefinition, bindView, canonicalNames, stateViewOf } from './definition-rules.ts';
 export { DATA_KIND, type Event, type ServerFields, SPEC_VERSION } from './event.ts';
 export { readEvent } from './event-decode.ts';
 export { encodeEvent } from './event-encode.ts';
@@ -111,7 +111,7 @@ export type { EventShape } from './event-place.ts';
 export { foundBytes } from './event-place.ts';
 export { type EventFacts, EventSpans, eventFacts } from './event-spans.ts';
 export { acceptEvent, walkEvent } from './event-walk.ts';
-export { describeFault, type FaultPlace, Faults, type Found, numberAsWritten } from './faults.ts';
+export { describeFault, type FaultPlace, Faults, type Found, fieldBelow, numberAsWritten } from './faults.ts';
 export {
   type JsonFault,
   type JsonNode,
@@ -158,7 +158,6 @@ export {
 export { isJsonType, isTextType } from './media-type.ts';
 export { refuseField, textField } from './message-fields.ts';
 export {
-  type ComponentName,
   isComponentName,
   isDatabaseName,
   parseComponentName,

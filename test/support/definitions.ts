@@ -2,11 +2,9 @@
 import * as fc from 'fast-check';
 import {
   and,
-  type ComponentName,
   type Definition,
   isComponentName,
   KEY_TYPES,
-  keyedTemplate,
   or,
   type ParameterTerm,
   PRIORITIES,
@@ -16,6 +14,8 @@ import {
   toVersionNumber,
 } from '#model';
 import { FOLD_ORDERS, type PresenterDefinition, type StateChangeDefinition } from '../../src/model/definition.ts';
+import { keyedTemplate } from '../../src/model/definition-rules.ts';
+import { type ComponentName } from '../../src/model/names.ts';
 import { arbSelector } from './selectors.ts';
 
 const PARAMETER_TERMS: readonly ParameterTerm[] = [

@@ -5,26 +5,25 @@
 import { NO_BYTES } from '#base';
 import {
   ALL,
+  acceptDefinition,
   and,
-  type ComponentName,
   type ContentSchema,
   canonicalNames,
-  checkDefinition,
   type Definition,
   decodeTemplateSelection,
+  type FaultPlace,
   Faults,
   type FoldOrder,
+  fieldBelow,
   heldSchema,
   isVersionNumber,
   type KeyType,
-  keyedTemplate,
   METADATA_BYTES_MAX,
   type PresenterReference,
   type Priority,
   parseComponentName,
-  REDUCE_FUNCTION,
-  refuseUnservable,
   type SelectorTemplate,
+  stateViewOf,
   typesTemplate,
 } from '#model';
 import type { PublishComponentRequest } from '#service';
@@ -42,78 +41,67 @@ const PRIORITIES: readonly Priority[] = ['normal', 'low', 'normal', 'high'];
 const KEY_TYPES: readonly KeyType[] = ['none', 'none', 'string', 'int64'];
 /** Name of the member in faults. */
 const PRESENTER_VERSION = 'presenter_version';
-const DEFINED_COMPONENT = 'definition.wasm_component';
 
 export function parsePublishStateView(message: Uint8Array): PublishRequest {
-  const faults = new Faults();
-  const place = { field: '', faults };
-  const sent = readPublication('cairn.v1.PublishStateViewRequest', message, faults);
-  const definition = stateViewFrom(sent, place, {
-    name: parseComponentName(sent.stateViewName, 'state_view_name', faults),
-    schema: schemaFrom(sent, faults),
-    order: enumFrom(sent.queryTemporality, ORDERS, { field: 'query_temporality', faults }),
-    keyType: enumFrom(sent.keyType, KEY_TYPES, { field: 'key_type', faults }),
-    presenter: presenterFrom(sent, faults),
-    reduceFunction: sent.reduceFn || REDUCE_FUNCTION,
-    types: sent.eventTypes.length === 0 ? ALL : typesTemplate(sent.eventTypes, { field: 'event_types', faults }),
-  });
-  return publishRequest(sent, definition, faults);
+  return published('cairn.v1.PublishStateViewRequest', message, (sent, faults) =>
+    stateViewOf({
+      name: parseComponentName(sent.stateViewName, 'state_view_name', faults),
+      contentType: sent.contentType,
+      schema: schemaFrom(sent, faults),
+      order: enumFrom(sent.queryTemporality, ORDERS, { field: 'query_temporality', faults }),
+      keyType: enumFrom(sent.keyType, KEY_TYPES, { field: 'key_type', faults }),
+      presenter: presenterFrom(sent, faults),
+      reduceFunction: sent.reduceFn || undefined,
+      priority: enumFrom(sent.priority, PRIORITIES, { field: 'priority', faults }),
+      selector: selectorFrom(sent, sent.eventTypes, { field: '', faults }),
+      ...headOf(sent),
+    }),
+  );
 }
 
 export function parsePublishStateChange(message: Uint8Array): PublishRequest {
-  const faults = new Faults();
-  const sent = readPublication('cairn.v1.PublishStateChangeRequest', message, faults);
-  const name = parseComponentName(sent.stateChangeName, 'state_change_name', faults);
-  const views = sent.stateViewNames.map((view, at) => parseComponentName(view, `state_view_names[${at}]`, faults));
-  const stateViews = canonicalNames(views.filter((view) => view !== undefined));
-  const definition = name && { kind: 'state-change' as const, name, stateViews, ...headOf(sent) };
-  return publishRequest(sent, checked(definition, { field: '', faults }), faults);
+  return published('cairn.v1.PublishStateChangeRequest', message, (sent, faults) => {
+    const name = parseComponentName(sent.stateChangeName, 'state_change_name', faults);
+    const views = sent.stateViewNames.map((view, at) => parseComponentName(view, `state_view_names[${at}]`, faults));
+    const stateViews = canonicalNames(views.filter((view) => view !== undefined));
+    return name && { kind: 'state-change', name, stateViews, ...headOf(sent) };
+  });
 }
 
 export function parsePublishPresenter(message: Uint8Array): PublishRequest {
-  const faults = new Faults();
-  const sent = readPublication('cairn.v1.PublishPresenterRequest', message, faults);
-  const { offers } = sent;
-  const name = parseComponentName(sent.presenterName, 'presenter_name', faults);
-  const settings = new Map(sent.settings.map(({ key, value }) => [key, value]));
-  const definition = name && { kind: 'presenter' as const, name, offers, settings, ...headOf(sent) };
-  return publishRequest(sent, checked(definition, { field: '', faults }), faults);
+  return published('cairn.v1.PublishPresenterRequest', message, (sent, faults) => {
+    const { offers } = sent;
+    const name = parseComponentName(sent.presenterName, 'presenter_name', faults);
+    const settings = new Map(sent.settings.map(({ key, value }) => [key, value]));
+    return name && { kind: 'presenter', name, offers, settings, ...headOf(sent) };
+  });
 }
 
 export function parseDefineStateView(message: Uint8Array): PublishRequest {
-  const faults = new Faults();
-  const { databaseName, definition: sent } = readRequest('cairn.v1.DefineStateViewRequest', message, faults);
-  const { wasmComponent, schemaId: uri } = sent;
-  assertShort('cairn.v1.DefineStateViewRequest', message, wasmComponent);
-  const place = { field: 'definition', faults };
-  const definition = stateViewFrom(sent, place, {
-    name: parseComponentName(sent.name, 'definition.name', faults),
-    schema: uri === '' ? undefined : { kind: 'uri', uri },
-    order: 'revision',
-    keyType: 'none',
-    presenter: undefined,
-    reduceFunction: REDUCE_FUNCTION,
-    types: ALL,
-  });
-  return { databaseName, definition, component: wasmComponent, componentField: DEFINED_COMPONENT, faults };
+  return defined('cairn.v1.DefineStateViewRequest', message, (sent, faults) =>
+    stateViewOf({
+      name: parseComponentName(sent.name, 'definition.name', faults),
+      contentType: sent.contentType,
+      schema: sent.schemaId === '' ? undefined : { kind: 'uri', uri: sent.schemaId },
+      order: 'revision',
+      keyType: 'none',
+      presenter: undefined,
+      reduceFunction: undefined,
+      priority: enumFrom(sent.priority, PRIORITIES, { field: 'definition.priority', faults }),
+      selector: selectorFrom(sent, [], { field: 'definition', faults }),
+      ...headOf(sent),
+    }),
+  );
 }
 
 export function parseDefineStateChange(message: Uint8Array): PublishRequest {
-  const faults = new Faults();
-  const { databaseName, definition: sent } = readRequest('cairn.v1.DefineStateChangeRequest', message, faults);
-  const { wasmComponent, stateViewName: view } = sent;
-  assertShort('cairn.v1.DefineStateChangeRequest', message, wasmComponent);
-  const name = parseComponentName(sent.name, 'definition.name', faults);
-  const viewName = view === '' ? undefined : parseComponentName(view, 'definition.state_view_name', faults);
-  const stateViews = viewName === undefined ? [] : canonicalNames([viewName]);
-  const change = name && { kind: 'state-change' as const, name, stateViews, ...headOf(sent) };
-  const definition = checked(change, { field: 'definition', faults });
-  return { databaseName, definition, component: wasmComponent, componentField: DEFINED_COMPONENT, faults };
-}
-
-interface Place {
-  readonly field: string;
-  readonly faults: Faults;
+  return defined('cairn.v1.DefineStateChangeRequest', message, (sent, faults) => {
+    const { stateViewName: view } = sent;
+    const name = parseComponentName(sent.name, 'definition.name', faults);
+    const viewName = view === '' ? undefined : parseComponentName(view, 'definition.state_view_name', faults);
+    const stateViews = viewName === undefined ? [] : canonicalNames([viewName]);
+    return name && { kind: 'state-change', name, stateViews, ...headOf(sent) };
+  });
 }
 
 type Publication =
@@ -121,19 +109,32 @@ type Publication =
   | 'cairn.v1.PublishStateChangeRequest'
   | 'cairn.v1.PublishPresenterRequest';
 
-function publishRequest(
-  { databaseName, wasmBytes: component, inactive: isInactive }: Requests[Publication],
-  definition: Definition | undefined,
-  faults: Faults,
+/** A request whose component is a field of its own. */
+function published<Name extends Publication>(
+  type: Name,
+  message: Uint8Array,
+  define: (sent: Requests[Name], faults: Faults) => Definition | undefined,
 ): PublishRequest {
+  const faults = new Faults();
+  const sent = readRequest(type, message, faults);
+  const { databaseName, wasmBytes: component, inactive: isInactive } = sent;
+  assertShort(type, message, component);
+  const definition = acceptDefinition(define(sent, faults), { field: '', faults });
   return { databaseName, definition, component, componentField: 'wasm_bytes', faults, isInactive };
 }
 
-/** A request whose component is a field of its own. */
-function readPublication<Name extends Publication>(type: Name, message: Uint8Array, faults: Faults): Requests[Name] {
-  const sent = readRequest(type, message, faults);
-  assertShort(type, message, sent.wasmBytes);
-  return sent;
+/** A request whose component is a field of its definition. */
+function defined<Name extends 'cairn.v1.DefineStateViewRequest' | 'cairn.v1.DefineStateChangeRequest'>(
+  type: Name,
+  message: Uint8Array,
+  define: (sent: Requests[Name]['definition'], faults: Faults) => Definition | undefined,
+): PublishRequest {
+  const faults = new Faults();
+  const { databaseName, definition: sent } = readRequest(type, message, faults);
+  const { wasmComponent: component } = sent;
+  assertShort(type, message, component);
+  const definition = acceptDefinition(define(sent, faults), { field: 'definition', faults });
+  return { databaseName, definition, component, componentField: 'definition.wasm_component', faults };
 }
 
 /** Limits the part of the request that is read in one event-loop turn. */
@@ -143,43 +144,17 @@ function assertShort(type: string, message: Uint8Array, component: Uint8Array): 
   throw notTheMessage(type, `it has ${length} bytes beside its component; the limit is ${METADATA_BYTES_MAX}`);
 }
 
-type SentView = SentHead &
-  Pick<Requests['cairn.v1.PublishStateViewRequest'], 'eventSelection' | 'priority' | 'contentType'>;
-
-/** Undefined `schema` or `presenter`: the view has none. Others undefined: the faults were added. */
-interface ViewParts {
-  readonly name: ComponentName | undefined;
-  readonly schema: ContentSchema | undefined;
-  readonly order: FoldOrder | undefined;
-  readonly keyType: KeyType | undefined;
-  readonly presenter: PresenterReference | undefined;
-  readonly reduceFunction: string;
-  /** Event types in addition to the selection. */
-  readonly types: SelectorTemplate | undefined;
-}
-
-function stateViewFrom(
-  sent: SentView,
-  place: Place,
-  { name, order, keyType, types, ...parts }: ViewParts,
-): Definition | undefined {
-  const priority = enumFrom(sent.priority, PRIORITIES, inside(place, 'priority'));
-  const selector = selectorFrom(sent.eventSelection, types, inside(place, 'event_selection'));
-  if (name === undefined || selector === undefined) return undefined;
-  if (order === undefined || priority === undefined || keyType === undefined) return undefined;
-  const { contentType } = sent;
-  const view = { kind: 'state-view' as const, name, selector: keyedTemplate(selector, keyType), order, keyType };
-  return checked({ ...view, contentType, priority, ...parts, ...headOf(sent) }, place);
-}
-
 /** The same as in HTTP metadata: the selection, the event types, or both. */
 function selectorFrom(
-  selection: Uint8Array | undefined,
-  types: SelectorTemplate | undefined,
-  { field, faults }: Place,
+  { eventSelection }: { readonly eventSelection: Uint8Array | undefined },
+  eventTypes: readonly string[],
+  place: FaultPlace,
 ): SelectorTemplate | undefined {
-  if (types !== ALL && (types === undefined || selection === undefined)) return types;
-  const selector = decodeTemplateSelection(selection ?? NO_BYTES, field, faults);
+  const { faults } = place;
+  const types =
+    eventTypes.length === 0 ? ALL : typesTemplate(eventTypes, { field: fieldBelow(place, 'event_types'), faults });
+  if (types !== ALL && (types === undefined || eventSelection === undefined)) return types;
+  const selector = decodeTemplateSelection(eventSelection ?? NO_BYTES, fieldBelow(place, 'event_selection'), faults);
   return selector === undefined || types === ALL ? selector : and([selector, types]);
 }
 
@@ -215,22 +190,11 @@ function schemaFrom(
   return uri ? faults.add(field, 'must not be sent beside content_schema') : heldSchema(json, { field, faults });
 }
 
-function inside({ field, faults }: Place, name: string): Place {
-  return { field: field === '' ? name : `${field}.${name}`, faults };
-}
-
 function enumFrom<Value>(
   number: number | bigint,
   values: readonly Value[],
-  { field, faults }: Place,
+  { field, faults }: FaultPlace,
 ): Value | undefined {
   const value = typeof number === 'number' ? values[number] : undefined;
   return value ?? faults.add(field, `must be from 0 to ${values.length - 1}`, number);
-}
-
-function checked(definition: Definition | undefined, place: Place): Definition | undefined {
-  if (definition === undefined) return undefined;
-  checkDefinition(definition, place);
-  refuseUnservable(definition, place);
-  return definition;
 }

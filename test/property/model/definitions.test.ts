@@ -6,13 +6,11 @@ import { encodeUtf8 } from '#base';
 import {
   ALL,
   and,
-  checkDefinition,
   type Definition,
   encodeDefinition,
   encodeSelector,
   Faults,
   KEY_TYPES,
-  keyedTemplate,
   or,
   parametersOf,
   parseJson,
@@ -23,6 +21,7 @@ import {
   term,
 } from '#model';
 import { decodeDefinition } from '../../../src/model/definition-bytes.ts';
+import { checkDefinition, keyedTemplate } from '../../../src/model/definition-rules.ts';
 import { type ParameterSelector } from '../../../src/model/selector.ts';
 import { templateFromJson } from '../../../src/model/selector-json.ts';
 import { type Bindings, bindTemplate } from '../../../src/model/selector-template.ts';

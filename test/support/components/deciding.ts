@@ -6,7 +6,6 @@ import type { TransactOutcome } from '#database';
 import {
   type AskedCommand,
   type Command,
-  type ComponentName,
   commandFrom,
   Faults,
   NO_OPTIONS,
@@ -15,6 +14,7 @@ import {
   type TransactPayload,
 } from '#model';
 import type { Value, ValueList } from '#wasm';
+import { type ComponentName } from '../../../src/model/names.ts';
 import { CREATED_AT_MS, DATABASE_ID, type KnownDatabase } from '../known-database.ts';
 
 /** A well-formed command. */
