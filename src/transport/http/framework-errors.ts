@@ -6,36 +6,25 @@ import type { HttpReply } from './reply.ts';
 import { allowedMethods } from './routes.ts';
 import { refused } from './show.ts';
 
-/** The request of a framework error. */
-export interface FailedRequest {
-  readonly url: string;
-  readonly contentType: string | undefined;
-}
-
-type Translation = (request: FailedRequest) => DatabaseError;
-
 /**
  * Errors that fastify can raise while it receives a request. It does not handle bodies, schemas and path lengths here,
  * so their codes cannot occur.
  */
-const TRANSLATIONS: Readonly<Record<string, Translation>> = {
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: ({ contentType }) =>
-    invalidField('Content-Type', 'must be a media type such as application/json', contentType),
-  FST_ERR_BAD_URL: ({ url }) => invalidField('path', 'must have percent encodings of UTF-8, such as %C3%A9', url),
-};
+const TRANSLATIONS: ReadonlyMap<unknown, (request: FastifyRequest) => DatabaseError> = new Map([
+  [
+    'FST_ERR_CTP_INVALID_MEDIA_TYPE',
+    ({ headers }) =>
+      invalidField('Content-Type', 'must be a media type such as application/json', headers['content-type']),
+  ],
+  ['FST_ERR_BAD_URL', ({ url }) => invalidField('path', 'must have percent encodings of UTF-8, such as %C3%A9', url)],
+]);
 
 /** Translates an error. An unknown one is an internal error, whose text is only logged. */
-export function toDatabaseError(error: unknown, request: FailedRequest): DatabaseError {
+export function toDatabaseError(error: unknown, request: FastifyRequest): DatabaseError {
   if (error instanceof DatabaseError) return error;
-  const code = frameworkCode(error);
-  const translate = code === undefined ? undefined : TRANSLATIONS[code];
+  const translate = error instanceof Error && 'code' in error ? TRANSLATIONS.get(error.code) : undefined;
   if (translate !== undefined) return translate(request);
   return new DatabaseError('internal', 'The server failed to answer this request; see its log.', { cause: error });
-}
-
-function frameworkCode(error: unknown): string | undefined {
-  if (!(error instanceof Error) || !('code' in error)) return undefined;
-  return typeof error.code === 'string' && Object.hasOwn(TRANSLATIONS, error.code) ? error.code : undefined;
 }
 
 const STARTS = '/databases, /db, /api/v1, /health, /livez, /readyz, /startupz or /assets';

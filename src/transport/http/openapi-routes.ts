@@ -4,7 +4,7 @@
  */
 import { CATALOG_PATH, PAGE_HEADERS, referencePage, SWAGGER_HEADERS, swaggerPage } from '#ui';
 import { documentedRoutes, fullDocument, SCHEMAS, schemasDocument } from './openapi/document.ts';
-import { type HttpReply, jsonReply } from './reply.ts';
+import { htmlReply, jsonReply } from './reply.ts';
 import type { Handler, Route } from './route.ts';
 
 const SCHEMAS_PATH = '/api/v1/openapi.json';
@@ -32,11 +32,11 @@ export function openApiRoutes(routes: () => readonly Route[]): readonly Route[] 
   return [
     { method: 'GET', path: SCHEMAS_PATH, handle: json(SCHEMAS_PATH, schemasDocument) },
     { method: 'GET', path: FULL_PATH, handle: json(FULL_PATH, (version) => fullDocument(version, routes())) },
-    { method: 'GET', path: REFERENCE_PATH, handle: () => page(once(REFERENCE_PATH, reference), PAGE_HEADERS) },
-    { method: 'GET', path: SWAGGER_PATH, handle: () => page(swaggerPage(FULL_PATH), SWAGGER_HEADERS) },
+    {
+      method: 'GET',
+      path: REFERENCE_PATH,
+      handle: () => htmlReply(200, once(REFERENCE_PATH, reference), PAGE_HEADERS),
+    },
+    { method: 'GET', path: SWAGGER_PATH, handle: () => htmlReply(200, swaggerPage(FULL_PATH), SWAGGER_HEADERS) },
   ];
-}
-
-function page(body: string, headers: HttpReply['headers']): HttpReply {
-  return { status: 200, headers, contentType: 'text/html; charset=utf-8', body };
 }

@@ -4,10 +4,9 @@
  */
 import { type DatabaseError, encodeUtf8, toBase64Url } from '#base';
 import { describeFault, Faults, parseJson, scopedQueryFromJson } from '#model';
-import type { DatabaseDescription } from '#service';
 import { BUILDER_CHOICES, BUILDER_ROWS, belowDatabase, PAGE_HEADERS, queryBuilderPage } from '#ui';
 import { type QueryParameters, withoutBlanks } from './query-string.ts';
-import { type HttpReply, scopeHeaders } from './reply.ts';
+import { type HttpReply, htmlReply, scopeHeaders } from './reply.ts';
 import type { HttpRequest } from './request.ts';
 import type { Route, RouteContext } from './route.ts';
 
@@ -29,9 +28,10 @@ export const QUERY_BUILDER_ROUTES: readonly Route[] = [
 
 async function readBuilder(request: HttpRequest, { service }: RouteContext): Promise<HttpReply> {
   const database = await service.databaseAt({ ...request.read(), at: 'latest' });
+  const headers = { ...scopeHeaders(database), ...PAGE_HEADERS };
   const fields = request.query();
   if (!BUILDER_PARAMETERS.some((name) => fields.get(name) !== undefined)) {
-    return builderReply(database, 200, queryBuilderPage(database));
+    return htmlReply(200, queryBuilderPage(database), headers);
   }
   const built = builtQuery(fields);
   if (built.kind === 'query') {
@@ -42,12 +42,7 @@ async function readBuilder(request: HttpRequest, { service }: RouteContext): Pro
   if (request.rendering()?.hasForms !== true) throw built.error;
   const values = Object.fromEntries(BUILDER_PARAMETERS.map((name) => [name, fields.get(name) ?? '']));
   const faults = Object.fromEntries(built.faults.violations.map((each) => [each.field, describeFault(each)]));
-  return builderReply(database, 400, queryBuilderPage(database, { values, faults }));
-}
-
-function builderReply(database: DatabaseDescription, status: number, body: string): HttpReply {
-  const headers = { ...scopeHeaders(database), ...PAGE_HEADERS };
-  return { status, headers, contentType: 'text/html; charset=utf-8', body };
+  return htmlReply(400, queryBuilderPage(database, { values, faults }), headers);
 }
 
 type BuiltQuery =

@@ -5,6 +5,7 @@
 import { ASSETS_TAG, PAGE_HEADERS, renderHtml, renderHtmlNow, renderToon, renderToonNow } from '#ui';
 import { HTML_SIZES, JSON_SIZES, type ListSizes, TOON_SIZES } from './limits.ts';
 import { negotiate } from './negotiation.ts';
+import { HTML_CONTENT_TYPE } from './reply.ts';
 
 export interface Rendering {
   /** Part of its ETags. The number is raised when it shows the same data in another way. */
@@ -23,7 +24,7 @@ export interface Rendering {
 
 export const HTML_RENDERING: Rendering = {
   name: `html/3-${ASSETS_TAG}`,
-  contentType: 'text/html; charset=utf-8',
+  contentType: HTML_CONTENT_TYPE,
   sizes: HTML_SIZES,
   hasForms: true,
   headers: PAGE_HEADERS,

@@ -27,6 +27,7 @@ export interface ReplyScope {
 }
 
 const JSON_CONTENT_TYPE = 'application/json; charset=utf-8';
+export const HTML_CONTENT_TYPE = 'text/html; charset=utf-8';
 
 const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({});
 
@@ -47,6 +48,11 @@ export function jsonBytesReply(body: Buffer, headers: HttpReply['headers']): Htt
 
 export function textReply(body: string): HttpReply {
   return { status: 200, headers: NO_HEADERS, contentType: 'text/plain; charset=utf-8', body };
+}
+
+/** A page that is always HTML. */
+export function htmlReply(status: number, body: string, headers: HttpReply['headers']): HttpReply {
+  return { status, headers, contentType: HTML_CONTENT_TYPE, body };
 }
 
 export function emptyReply(headers: Readonly<Record<string, string>> = NO_HEADERS): HttpReply {

@@ -359,10 +359,7 @@ class HttpFront {
   #fail(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
     // The client disconnected, and the error comes from cancelling its work.
     if (reply.raw.destroyed) return reply.hijack();
-    const failure = toDatabaseError(error, {
-      url: request.url,
-      contentType: request.headers['content-type'],
-    });
+    const failure = toDatabaseError(error, request);
     if (isBug(failure)) this.#options.logger.error('http-request-failed', this.#fieldsOf(request, failure));
     if (isFatal(error)) this.#options.onFatal(error);
     return this.#send(request, reply, refused(request, failure));
