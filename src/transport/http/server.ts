@@ -32,8 +32,7 @@ import { emptyReply, type HttpReply, varying } from './reply.ts';
 import { HttpRequest, type RequestLimits, type RoutedRequest } from './request.ts';
 import { headFault, isAboutServer, originForm } from './request-head.ts';
 import { RequestLines } from './request-line.ts';
-import { RequestMetrics, UNMATCHED_ROUTE } from './request-metrics.ts';
-import { beginSpan, endSpan } from './request-traces.ts';
+import { RequestRecords, routeOf } from './request-records.ts';
 import { isRead, type Route, type RouteContext } from './route.ts';
 import { refuseHeaders, refuseParameters } from './route-parameters.ts';
 import { methodsByPath, ROUTES, SERVER_METHODS } from './routes.ts';
@@ -73,7 +72,7 @@ const LAST_OF_CONNECTION: HttpReply['headers'] = { connection: 'close' };
 class HttpFront {
   readonly #options: HttpServerOptions;
   readonly #context: RouteContext;
-  readonly #metrics: RequestMetrics;
+  readonly #records: RequestRecords;
   readonly #countMalformed: () => void;
   readonly #lines = new RequestLines(PIPELINED_MAX);
   readonly #memory: HttpMemory;
@@ -97,11 +96,12 @@ class HttpFront {
       else if (failure instanceof BrokenInvariant) options.logger.error('http-request-failed', { error: failure });
     };
     this.#context = { service, clock, probes, goOn: (work) => void work.catch(judge) };
-    this.#metrics = new RequestMetrics(options.metrics, routes, options.access !== undefined);
-    const malformed = options.metrics.counter('cairn_rejected_total', { reason: 'malformed' });
+    const { metrics, tracer } = options;
+    this.#records = new RequestRecords({ metrics, tracer, routes, isAuthenticated: options.access !== undefined });
+    const malformed = metrics.counter('cairn_rejected_total', { reason: 'malformed' });
     this.#countMalformed = () => malformed.add();
     this.#memory = new HttpMemory(options.budgets, (reason) => {
-      options.metrics.counter('cairn_rejected_total', { reason }).add();
+      metrics.counter('cairn_rejected_total', { reason }).add();
     });
     const { gzipBytesMin: bytesMin } = options;
     this.#compression = bytesMin === undefined ? undefined : new Compression({ bytesMin, memory: this.#memory });
@@ -131,7 +131,7 @@ class HttpFront {
       isSecure: options.secure !== undefined,
       answerMs: options.answerMs,
       onDisplaced: (waiting) => {
-        options.metrics.counter('cairn_connections_displaced_total', { protocol: 'http', waiting }).add();
+        metrics.counter('cairn_connections_displaced_total', { protocol: 'http', waiting }).add();
       },
     });
     answerHalfClosed(this.#fastify.server, this.#lines);
@@ -330,7 +330,7 @@ class HttpFront {
       ...vary,
     };
     reply.headers({ ...ours, ...gate?.challengeWith(request, answer), ...this.#ending() });
-    if (answer.redirect !== undefined) this.#metrics.redirected(answer.redirect);
+    if (answer.redirect !== undefined) this.#records.redirected(answer.redirect);
     if (answer.contentType !== undefined) reply.header('content-type', answer.contentType);
     const { stream } = answer;
     stream?.once('error', (error) => {
@@ -366,26 +366,12 @@ class HttpFront {
   }
 
   #fieldsOf(request: FastifyRequest, error: Error): LogFields {
-    const { label = UNMATCHED_ROUTE } = request.routeOptions.config;
-    return { method: request.method, route: label, error, ...traceFields(request.entry.span) };
+    return { method: request.method, route: routeOf(request), error, ...traceFields(request.entry.span) };
   }
 
-  /** Measures and traces the request. */
   #track(request: FastifyRequest, reply: FastifyReply): void {
-    const startedMs = performance.now();
-    const response = reply.raw;
-    this.#metrics.begin();
-    const { tracer } = this.#options;
-    const span = tracer && beginSpan(tracer, request);
-    request.entry = { reply, held: {}, span };
-    response.once('close', () => {
-      this.#memory.closed(reply);
-      const { label = UNMATCHED_ROUTE } = request.routeOptions.config;
-      const status = response.writableFinished ? response.statusCode : undefined;
-      const durationMs = performance.now() - startedMs;
-      this.#metrics.end({ method: request.method, route: label, status, durationMs });
-      if (span !== undefined) endSpan(span, { status, revision: reply.getHeader('x-revision')?.toString() });
-    });
+    request.entry = { reply, held: {}, span: this.#records.begin(request, reply) };
+    reply.raw.once('close', () => this.#memory.closed(reply));
   }
 }
 
