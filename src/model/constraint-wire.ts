@@ -6,7 +6,6 @@ import { assert, ByteWriter, beginMessage, nearestRevision, ProtoReader, writeVa
 import type { Constraint, RevisionRange } from './constraint.ts';
 import { type FaultPlace, Faults } from './faults.ts';
 import { mergedField, refuseField } from './message-fields.ts';
-import type { Selector } from './selector.ts';
 import { decodeSelector, writeSelector } from './selector-wire.ts';
 
 /** Tags of the two numbers of a kind. */

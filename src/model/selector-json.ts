@@ -33,6 +33,7 @@ import {
 import {
   ALL,
   and,
+  isTerm,
   NO_SUBJECT,
   or,
   type Selector,
@@ -300,6 +301,10 @@ function readList(node: JsonNode, place: Place): readonly SelectorTemplate[] | u
 
 /** Writes the nested form of the revision-scoped family, which `selectorFromJson` or `templateFromJson` reads back. */
 export function selectorToJson(selector: SelectorTemplate): string {
+  if (isTerm(selector)) {
+    const value = JSON.stringify(selector.value);
+    return termToJson(selector.kind, selector.kind === 'by-subject' ? `{"hasValue":true,"value":${value}}` : value);
+  }
   switch (selector.kind) {
     case 'all':
       return '{}';
@@ -308,12 +313,8 @@ export function selectorToJson(selector: SelectorTemplate): string {
     case 'and':
     case 'or':
       return `{"${selector.kind}":[${selector.selectors.map(selectorToJson).join(',')}]}`;
-    case 'by-subject':
-      return `{"equals":{"subject":{"hasValue":true,"value":${JSON.stringify(selector.value)}}}}`;
     case 'parameter':
       return termToJson(selector.term, JSON.stringify({ parameter: selector.name }));
-    default:
-      return termToJson(selector.kind, JSON.stringify(selector.value));
   }
 }
 

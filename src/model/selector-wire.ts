@@ -9,6 +9,7 @@ import { refuseField, textField } from './message-fields.ts';
 import {
   ALL,
   and,
+  isTerm,
   NO_SUBJECT,
   or,
   type ParameterSelector,
@@ -101,6 +102,10 @@ export function encodeSelector(selector: SelectorTemplate): Uint8Array {
 
 /** The message without tag and length. */
 export function writeSelector(writer: ByteWriter, selector: SelectorTemplate): void {
+  if (isTerm(selector)) {
+    writeTextField(writer, KIND_FIELDS[selector.kind], selector.value);
+    return;
+  }
   switch (selector.kind) {
     case 'all':
       return;
@@ -125,8 +130,6 @@ export function writeSelector(writer: ByteWriter, selector: SelectorTemplate): v
       writer.endLength(mark);
       return;
     }
-    default:
-      writeTextField(writer, KIND_FIELDS[selector.kind], selector.value);
   }
 }
 

@@ -131,8 +131,7 @@ async function readTransaction(request: HttpRequest): Promise<TransactRequest> {
 
 function toTransactRequest(request: HttpRequest): TransactRequest {
   const faults = new Faults();
-  const body = readJsonBody(request, { raw: RAW_DATA });
-  const parts = body.type === 'json' ? partsOf(body.node, faults) : { ...BARE, items: bareEvents(body) };
+  const parts = partsOf(transactionIn(readJsonBody(request, { raw: RAW_DATA })), faults);
   const { items = [] } = parts;
   const events = acceptEvents(items, faults);
   const inHeader = request.header(BATCH_ID);
@@ -192,20 +191,14 @@ interface TransactionParts extends Pick<TransactRequest, 'transactionId' | 'opti
 
 const NO_CONSTRAINTS: readonly Constraint[] = [];
 
-/** A body of CloudEvents has no other members. */
-const BARE = {
-  isShaped: true,
-  namesId: false,
-  transactionId: undefined,
-  options: NO_OPTIONS,
-  constraints: NO_CONSTRAINTS,
-  constraintsField: 'constraints',
-};
-
-function bareEvents({ type, node }: JsonBody): readonly JsonNode[] {
-  if (type === 'cloudevent') return [node];
-  if (node.kind === 'array') return node.items;
-  throw invalidField('body', 'must be an array of events', node.kind);
+/** A body of CloudEvents is a transaction with no other members. */
+function transactionIn({ type, node }: JsonBody): JsonNode {
+  if (type === 'json') return node;
+  if (type === 'cloudevent-batch' && node.kind !== 'array') {
+    throw invalidField('body', 'must be an array of events', node.kind);
+  }
+  const events: JsonNode = type === 'cloudevent' ? { kind: 'array', items: [node] } : node;
+  return { kind: 'object', members: new Map([['events', events]]) };
 }
 
 function partsOf(node: JsonNode, faults: Faults): TransactionParts {
