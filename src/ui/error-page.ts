@@ -40,8 +40,8 @@ const NAME = /^[a-z\d-]+$/;
 const ASKED_REVISION = /^(\/db\/[^/?]+\/(?:state-views\/[^?]*\?(?:[^&]*&)*?revision=)?)(\d+)(?=[/?&]|$)/;
 
 /**
- * Set when the requested revision is above the latest one: the link "later" leads there. `path` is that of the same page
- * at the latest revision.
+ * Set when the requested revision is above the latest one: the link "later" leads there. `path` is the same page at
+ * the latest revision.
  */
 function tooEarly({ details: { reason, scope } }: DatabaseError, target: string) {
   const [, , revision] = ASKED_REVISION.exec(target) ?? [];

@@ -1,4 +1,4 @@
-/** Finds the State Views to maintain, and passes them to the maintenance. Databases with such views are polled first. */
+/** Finds the State Views to maintain, for the maintenance. Databases with such views are polled first. */
 import type { Binding } from '#cluster';
 import { openComponents, type ServiceContext } from '../context.ts';
 import { DatabasePoll, type PollListeners, turn } from './database-poll.ts';
