@@ -27,7 +27,7 @@ import { OF_CLIENTS } from '../../own-headers.ts';
 import { type HeldPort, listenOptions } from '../../server-options.ts';
 import type { FrameFault } from './frame-reader.ts';
 import type { EndReason, WireParts } from './parts.ts';
-import { type MethodRule, PeerStream, type PeerStreamParts, STREAM_BYTES } from './peer-stream.ts';
+import { type MethodRule, type PeerConnection, PeerStream, type PeerStreamParts, STREAM_BYTES } from './peer-stream.ts';
 import { type ReadHandle, ReadingTurns, readHandleOf } from './reading-turns.ts';
 import { HEAD_LIMITS, headFault } from './request-headers.ts';
 import { BEYOND_WASTE, ConnectionStreams } from './stream-limits.ts';
@@ -88,11 +88,9 @@ export interface ListenPlace {
 }
 
 /** Parts of a connection that has a session. */
-interface Served {
+interface Served extends PeerConnection {
   /** Its native reading handle. */
   readonly handle: ReadHandle;
-  readonly streams: ConnectionStreams;
-  readonly requests: RequestBytes;
 }
 
 export class Connections {
@@ -204,7 +202,8 @@ export class Connections {
     socket.once('close', () => this.#turns.closed(handle));
     const session = performServerHandshake(socket, HTTP2_OPTIONS);
     this.#sessions.set(socket, session);
-    this.#served.set(session, { handle, streams, requests });
+    const onCrumbs = (): void => this.#endConnection(session, 'pieces');
+    this.#served.set(session, { handle, streams, requests, onCrumbs });
     this.#keepAlive(session);
     // A session with an error is closed.
     session.on('error', IGNORE);
@@ -244,9 +243,10 @@ export class Connections {
     const { session } = stream;
     const served = session && this.#served.get(session);
     if (session === undefined || served === undefined) return;
-    const { handle, streams, requests } = served;
-    this.#turns.came(handle);
-    if (!this.#isAllowed(stream, session, streams)) {
+    const { streams, requests } = served;
+    this.#turns.came(served.handle);
+    if (!streams.tryOpen()) {
+      if (!streams.wastes(BEYOND_WASTE)) this.#endConnection(session, 'flood');
       this.#refuse(stream);
       return;
     }
@@ -257,34 +257,25 @@ export class Connections {
       open?.release();
       streams.cameWhole();
       requests.count += WINDOW_BYTES;
+      stream.on('close', () => this.#closed(stream, session, streams));
       this.#refuse(stream);
       return;
     }
     if (isFree) this.#freeProbes += 1;
-    const onCrumbs = (): void => this.#endConnection(session, 'pieces');
-    const peer = this.#peerOf(stream, headers, { rule, open, streams, requests, onCrumbs });
+    const peer = this.#peerOf(stream, headers, { rule, open, connection: served });
     const number = this.#streams.add(peer);
     stream.on('close', () => {
+      this.#closed(stream, session, streams);
       this.#streams.remove(number);
       if (isFree) this.#freeProbes -= 1;
       peer.closed();
     });
   }
 
-  /** Returns whether the connection may have the stream. Ends one with too many refused or cancelled streams. */
-  #isAllowed(stream: ServerHttp2Stream, session: Http2Session, streams: ConnectionStreams): boolean {
-    const wasted = (count: number): void => {
-      if (!streams.wastes(count)) this.#endConnection(session, 'flood');
-    };
-    const isAllowed = streams.tryOpen();
-    if (!isAllowed) wasted(BEYOND_WASTE);
-    else {
-      stream.once('close', () => {
-        streams.closed();
-        if (stream.rstCode !== constants.NGHTTP2_NO_ERROR) wasted(1);
-      });
-    }
-    return isAllowed;
+  /** Ends a connection with too many refused or cancelled streams. */
+  #closed({ rstCode }: ServerHttp2Stream, session: Http2Session, streams: ConnectionStreams): void {
+    streams.closed();
+    if (rstCode !== constants.NGHTTP2_NO_ERROR && !streams.wastes()) this.#endConnection(session, 'flood');
   }
 
   #endConnection(session: Http2Session, why: EndReason): void {

@@ -39,22 +39,27 @@ export function isPacking(encoding: string | undefined): encoding is Packing {
   return encoding === 'gzip' || encoding === 'deflate';
 }
 
-export interface FrameReaderOptions {
+/** Rules for the frames of a request. */
+export interface FrameRules {
   /** Maximum length of a message, as its prefix announces it. */
   readonly bytesMax: number;
   /** False: exactly one message is allowed. */
   readonly isStream: boolean;
-  /** The header `grpc-encoding`. */
-  readonly encoding: string | undefined;
-  /** Called for each complete message. It is a view of its frame. */
-  readonly onMessage: (message: Uint8Array, isPacked: boolean) => void;
+}
+
+/** Receives each complete message, a view of its frame. */
+export interface MessageListener {
+  take(message: Uint8Array, isPacked: boolean): void;
 }
 
 /** Buffers up to this size are parts of Node's pool. */
 const SMALL_BYTES = 4096;
 
 export class FrameReader {
-  readonly #options: FrameReaderOptions;
+  readonly #rules: FrameRules;
+  /** The header `grpc-encoding`. */
+  readonly #encoding: string | undefined;
+  readonly #listener: MessageListener;
   /** Number of messages that have begun. */
   #count = 0;
   /** Received bytes of the prefix of the current frame. */
@@ -67,8 +72,10 @@ export class FrameReader {
   #first: Buffer | undefined;
   #gathered: GatheredBytes | undefined;
 
-  constructor(options: FrameReaderOptions) {
-    this.#options = options;
+  constructor(rules: FrameRules, encoding: string | undefined, listener: MessageListener) {
+    this.#rules = rules;
+    this.#encoding = encoding;
+    this.#listener = listener;
   }
 
   /** Takes the next bytes, and returns the first fault in them. It must not be called after a fault. */
@@ -99,7 +106,7 @@ export class FrameReader {
         what: `The request ends ${this.#prefix} bytes into the five-byte prefix of a message; send it completely`,
       };
     }
-    if (this.#count > 0 || this.#options.isStream) return undefined;
+    if (this.#count > 0 || this.#rules.isStream) return undefined;
     const what =
       'The method takes one message, and the request has ended without one; one without fields is five bytes of 0';
     return { what, as: 'UNIMPLEMENTED' };
@@ -113,8 +120,7 @@ export class FrameReader {
 
   /** The first byte of a frame: the compression flag. */
   #begin(flag: number): FrameFault | undefined {
-    const { isStream, encoding } = this.#options;
-    if (this.#count > 0 && !isStream) {
+    if (this.#count > 0 && !this.#rules.isStream) {
       const found = `a second one begins after the first of ${this.#length} bytes`;
       const what = `The method takes one message, and ${found}; send one, and end the request`;
       return { what, as: 'UNIMPLEMENTED' };
@@ -122,7 +128,7 @@ export class FrameReader {
     if (flag > 1) {
       return { what: `The first byte of a message must be 0, or 1 when it is compressed; found ${flag}` };
     }
-    if (flag === 1 && !isPacking(encoding)) return encodingFault(encoding);
+    if (flag === 1 && !isPacking(this.#encoding)) return encodingFault(this.#encoding);
     this.#count += 1;
     this.#prefix = 1;
     this.#flag = flag;
@@ -135,7 +141,7 @@ export class FrameReader {
     this.#length = this.#length * 0x100 + byte;
     this.#prefix += 1;
     if (this.#prefix < FRAME_HEADER_BYTES) return undefined;
-    const { bytesMax } = this.#options;
+    const { bytesMax } = this.#rules;
     if (this.#length > bytesMax) {
       const what = `The message has ${this.#length} bytes by its prefix; it may have at most ${bytesMax}`;
       return { what, code: 'too_large' };
@@ -161,7 +167,7 @@ export class FrameReader {
     const frame = this.#gathered?.take() ?? (this.#first && alone(this.#first));
     this.#prefix = 0;
     this.drop();
-    if (frame !== undefined) this.#options.onMessage(frame.subarray(FRAME_HEADER_BYTES), this.#flag === 1);
+    if (frame !== undefined) this.#listener.take(frame.subarray(FRAME_HEADER_BYTES), this.#flag === 1);
   }
 }
 

@@ -21,18 +21,14 @@ import { TLSSocket } from 'node:tls';
 import type { Address } from '#base';
 import type { RequestBytes } from '../../frame-floods.ts';
 import type { Hold } from '../../memory-budget.ts';
-import { type FrameFault, FrameReader, type Packing } from './frame-reader.ts';
+import { type FrameFault, FrameReader, type FrameRules, type MessageListener, type Packing } from './frame-reader.ts';
 import type { Opening, WireParts } from './parts.ts';
 import { RequestHeaders, timeoutMs } from './request-headers.ts';
 import { type CallStatus, headersOf } from './status.ts';
 import type { ConnectionStreams } from './stream-limits.ts';
 
 /** Rules for the requests of a method. */
-export interface MethodRule {
-  /** False: exactly one message is allowed. */
-  readonly isStream: boolean;
-  /** Maximum length of a message, as sent. */
-  readonly bytesMax: number;
+export interface MethodRule extends FrameRules {
   /** Headers of ours that it accepts. */
   readonly taken: readonly string[];
   /** A health probe is answered also when the node is full. */
@@ -70,15 +66,20 @@ function slim(piece: Buffer): Buffer {
 const IGNORE = (): void => undefined;
 const NO_MESSAGE = new Uint8Array(0);
 
+/** The connection of a stream. */
+export interface PeerConnection {
+  readonly streams: ConnectionStreams;
+  /** Received bytes of requests. */
+  readonly requests: RequestBytes;
+  /** Ends the connection, which has brought too many small pieces. */
+  readonly onCrumbs: () => void;
+}
+
 export interface PeerStreamParts {
   readonly rule: MethodRule;
-  readonly streams: ConnectionStreams;
-  /** Request bytes received on the connection of the stream. */
-  readonly requests: RequestBytes;
+  readonly connection: PeerConnection;
   /** Bytes of the open stream; undefined: they are not counted. */
   readonly open: Hold | undefined;
-  /** Ends the connection of the stream, which has brought too many small pieces. */
-  readonly onCrumbs: () => void;
 }
 
 /** The call of a stream. */
@@ -92,20 +93,19 @@ export interface StreamListener {
 }
 
 /** Receives the messages of a stream of requests. */
-export interface MessageListener {
-  take(message: Uint8Array, isPacked: boolean): void;
+export interface StreamedMessages extends MessageListener {
   end(): void;
 }
 
 /** One stream. */
-export class PeerStream implements Opening {
+export class PeerStream implements Opening, MessageListener {
   readonly stream: ServerHttp2Stream;
   readonly headers: RequestHeaders;
   readonly messageBytesMax: number;
   /** The message; empty until it is complete, and after the call. */
   request: Uint8Array = NO_MESSAGE;
   /** Absent: the request is one message. */
-  messages: MessageListener | undefined;
+  messages: StreamedMessages | undefined;
   /** Undefined until the call begins. */
   call: StreamListener | undefined;
   readonly #server: WireParts;
@@ -126,14 +126,13 @@ export class PeerStream implements Opening {
 
   /** The headers have no fault. */
   constructor(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, server: WireParts, parts: PeerStreamParts) {
-    const { isStream, bytesMax } = parts.rule;
+    const { rule } = parts;
     this.stream = stream;
     this.headers = new RequestHeaders(headers);
-    this.messageBytesMax = bytesMax;
+    this.messageBytesMax = rule.bytesMax;
     this.#server = server;
     this.#parts = parts;
-    const onMessage = (message: Uint8Array, isPacked: boolean): void => this.#take(message, isPacked);
-    this.#frames = new FrameReader({ isStream, bytesMax, encoding: this.headers.encoding, onMessage });
+    this.#frames = new FrameReader(rule, this.headers.encoding, this);
     parts.open?.watch();
     this.#dueMs = performance.now() + server.limits.receiveMs;
     const leftMs = timeoutMs(headers);
@@ -221,7 +220,7 @@ export class PeerStream implements Opening {
 
   /** Sets the number of calls of its connection that may last; `raised`: the stream limit for them. */
   lasting(calls: number, raised: number): void {
-    this.#parts.streams.lasting(calls, raised);
+    this.#parts.connection.streams.lasting(calls, raised);
   }
 
   /** A part of its reply was sent. */
@@ -318,7 +317,8 @@ export class PeerStream implements Opening {
     this.#dueMs = performance.now() + Math.min(ANSWER_MS, this.#server.limits.lingerMs);
   }
 
-  #take(message: Uint8Array, isPacked: boolean): void {
+  /** Called by the reader of its frames. */
+  take(message: Uint8Array, isPacked: boolean): void {
     if (this.messages !== undefined) return this.messages.take(message, isPacked);
     this.request = message;
     this.#isPacked = isPacked;
@@ -342,11 +342,12 @@ export class PeerStream implements Opening {
 
   /** Counts the next piece of the request, and reads it if there is room for it. */
   #receive(piece: Buffer): void {
-    this.#parts.requests.count += piece.length;
+    const { streams, requests, onCrumbs } = this.#parts.connection;
+    requests.count += piece.length;
     if (this.stream.closed) return;
     this.#received += piece.length;
     this.#pieces += 1;
-    if (!this.#parts.streams.takes(piece.length, this.#pieces)) this.#parts.onCrumbs();
+    if (!streams.takes(piece.length, this.#pieces)) onCrumbs();
     else if (this.#count(this.#received)) this.#isNone(this.#frames.take(piece));
     else this.evict();
   }
@@ -360,7 +361,7 @@ export class PeerStream implements Opening {
   }
 
   #awaitNoMore(): void {
-    if (this.#isAwaited) this.#parts.streams.cameWhole();
+    if (this.#isAwaited) this.#parts.connection.streams.cameWhole();
     this.#isAwaited = false;
   }
 

@@ -7,7 +7,7 @@
 import { assert } from '#base';
 import type { Call } from './call.ts';
 import { FRAME_HEADER_BYTES } from './framing.ts';
-import type { MessageListener } from './peer-stream.ts';
+import type { StreamedMessages } from './peer-stream.ts';
 import type { Unpacked, Unpacker } from './unpacking.ts';
 
 /** Overhead of a message besides its frame, so that empty ones are bounded, too. */
@@ -20,7 +20,7 @@ export interface RequestMessagesOptions {
   readonly bytesMax: number;
 }
 
-export class RequestMessages implements MessageListener, AsyncIterable<Uint8Array> {
+export class RequestMessages implements StreamedMessages, AsyncIterable<Uint8Array> {
   readonly #options: RequestMessagesOptions;
   #waiting: { readonly message: Uint8Array; readonly isPacked: boolean }[] = [];
   #bytes = 0;
