@@ -22,8 +22,8 @@ import {
 } from '#wasm';
 import type { RunnableArtifact } from './artifact-store.ts';
 import { LENGTH_BYTES, split } from './event-batches.ts';
-import { guestText } from './guest-text.ts';
-import { type ViewFailure, viewFailure, viewFault } from './view-read.ts';
+import { failed, failedBy, guestText } from './guest-failures.ts';
+import type { ViewFailure } from './view-read.ts';
 
 export interface GuestBounds {
   /** Limits of one call, for a batch or a query. */
@@ -74,7 +74,7 @@ const LOST_MAX = 3;
 export async function foldBatch(fold: BatchFold, batch: GuestBatch): Promise<Folded> {
   const outcome = await patiently(fold, batch);
   if (outcome.kind === 'state') return outcome;
-  if (outcome.kind === 'fault' && !DIVIDED.has(outcome.fault.code)) return viewFault(outcome.fault);
+  if (outcome.kind === 'fault' && !DIVIDED.has(outcome.fault.code)) return failedBy(outcome.fault);
   // A refusal occurs again in the parts, which find the refused event.
   if (batch.count > 1) return foldParts(fold, batch, outcome.kind === 'fault' ? partsOf(outcome.fault.code) : 2);
   const again = outcome.kind === 'error' ? outcome : await patiently(fold, batch);
@@ -105,10 +105,10 @@ function partsOf(code: FaultCode): number {
 
 function failedAt(event: string, outcome: Exclude<FoldOutcome, { readonly kind: 'state' }>): ViewFailure {
   if (outcome.kind === 'error') {
-    return viewFailure('WasmExecutionError', `The component refuses ${event}: ${guestText(outcome.message)}`);
+    return failed('WasmExecutionError', `The component refuses ${event}: ${guestText(outcome.message)}`);
   }
   const { fault } = outcome;
-  return viewFault(DIVIDED.has(fault.code) ? { ...fault, message: `${fault.message} (${event})` } : fault);
+  return failedBy(DIVIDED.has(fault.code) ? { ...fault, message: `${fault.message} (${event})` } : fault);
 }
 
 /** Describes the only event of the batch for messages. In the SDK's shape its revision counts events. */

@@ -5,7 +5,8 @@
 import { encodeUtf8, type Instant, instantFromMs } from '#base';
 import { bindView, Faults, parseJson, type Selector, type StateViewDefinition, selectorFromJson } from '#model';
 import type { Value } from '#wasm';
-import { type DecisionAsk, type DecisionFailure, decisionFailure, type ReadableView } from './decision.ts';
+import { type DecisionAsk, type DecisionFailure, type ReadableView } from './decision.ts';
+import { failed } from './guest-failures.ts';
 import { ReadRecord } from './read-record.ts';
 import type { StateViews } from './state-views.ts';
 import type { ViewAnswer } from './view-read.ts';
@@ -114,7 +115,7 @@ export class Ended extends Error {
 
   constructor(message: string, code: DecisionFailure['code'] = 'WasmExecutionError', retryAfterMs?: number) {
     super(message);
-    this.failure = decisionFailure(code, message, retryAfterMs);
+    this.failure = failed(code, message, retryAfterMs);
   }
 }
 

@@ -10,6 +10,7 @@ import type { Command, Constraint, StateViewDefinition } from '#model';
 import type { Traced } from '#observability';
 import type { DatabaseSource, StoredTransaction } from '#query';
 import type { RunnableArtifact } from './artifact-store.ts';
+import type { Failure, GuestFailureCode } from './guest-failures.ts';
 import type { ViewTitle } from './sdk-values.ts';
 
 /** The database of the decision. */
@@ -83,21 +84,10 @@ export interface CommandRefusal {
   readonly details: string | undefined;
 }
 
-/** `ValidationError`: the emitted events cannot be stored. `Quarantined`: the component is not called for a while. */
-export type DecisionFailureCode = 'ValidationError' | 'WasmExecutionError' | 'Busy' | 'Quarantined';
-
+/** `ValidationError`: the emitted events cannot be stored. */
+export type DecisionFailureCode = GuestFailureCode | 'ValidationError';
 /** There is no decision. */
-export interface DecisionFailure {
-  readonly kind: 'failed';
-  readonly code: DecisionFailureCode;
-  readonly message: string;
-  /** Time after which a retry may succeed; undefined when it is unknown. */
-  readonly retryAfterMs?: number | undefined;
-}
-
-export function decisionFailure(code: DecisionFailureCode, message: string, retryAfterMs?: number): DecisionFailure {
-  return { kind: 'failed', code, message, retryAfterMs };
-}
+export type DecisionFailure = Failure<DecisionFailureCode>;
 
 export interface Decided {
   readonly kind: 'decided';

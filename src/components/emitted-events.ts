@@ -6,8 +6,8 @@
 import { encodeUtf8, INSTANT_SECONDS_MAX, isInstant } from '#base';
 import { acceptCloudEventParts, type CloudEventParts, Faults, isWellFormedJson, transactionTooLarge } from '#model';
 import { isList, isRecord, type Value, type ValueRecord } from '#wasm';
-import { type CommandRefusal, type CommandRefusalCode, type DecisionFailure, decisionFailure } from './decision.ts';
-import { guestCode, guestText } from './guest-text.ts';
+import type { CommandRefusal, CommandRefusalCode, DecisionFailure } from './decision.ts';
+import { failed, guestCode, guestText } from './guest-failures.ts';
 
 export type Emitted = { readonly kind: 'events'; readonly events: readonly Uint8Array[] };
 export type Refusal = Omit<CommandRefusal, 'at'>;
@@ -33,11 +33,11 @@ export function emittedFrom(answer: Value, mintId: (index: number) => string): E
 }
 
 function invalid(message: string): DecisionFailure {
-  return decisionFailure('ValidationError', message);
+  return failed('ValidationError', message);
 }
 
 function unreadable(what: string): DecisionFailure {
-  return decisionFailure('WasmExecutionError', `The component answers ${what}, as cairn.wit does not have it`);
+  return failed('WasmExecutionError', `The component answers ${what}, as cairn.wit does not have it`);
 }
 
 const CODES: ReadonlyMap<Value, CommandRefusalCode> = new Map([
@@ -57,7 +57,7 @@ function refusalFrom(error: Value): Refusal | DecisionFailure {
   }
   if (details !== undefined && !isJson(details)) {
     const said = guestText(message);
-    return decisionFailure('WasmExecutionError', `The component refuses with details that are no JSON: ${said}`);
+    return failed('WasmExecutionError', `The component refuses with details that are no JSON: ${said}`);
   }
   const own = reason === undefined ? undefined : guestCode(reason);
   return { kind: 'refused', code, message: guestText(message), reason: own, details };

@@ -2,7 +2,7 @@
 import { DatabaseError } from '#base';
 import { type Fault, isRecord, type JobOutcome, type Value, type ValueList } from '#wasm';
 import type { RunnableArtifact } from './artifact-store.ts';
-import { guestText } from './guest-text.ts';
+import { guestText } from './guest-failures.ts';
 
 export interface PresentationAsked {
   readonly artifact: RunnableArtifact;

@@ -17,9 +17,9 @@ import {
   type Decision,
   type DecisionAsk,
   type DecisionFailure,
-  decisionFailure,
 } from './decision.ts';
 import { emittedFrom } from './emitted-events.ts';
+import { failed } from './guest-failures.ts';
 import type { ReadRecord } from './read-record.ts';
 import { integerFrom } from './sdk-reader.ts';
 import { sdkSelector } from './sdk-selector.ts';
@@ -73,7 +73,7 @@ export async function sdkDecision(answer: Value, { ask, at, record }: SdkAnswere
   if (emitted.kind === 'refused') return { ...emitted, at };
   for (const [index, each] of conditions.entries()) {
     const condition = conditionFrom(each);
-    if (typeof condition === 'string') return decisionFailure('ValidationError', `conditions[${index}]: ${condition}`);
+    if (typeof condition === 'string') return failed('ValidationError', `conditions[${index}]: ${condition}`);
     const unmet = unmetBy(condition, await latestOf(ask, at, condition.selector));
     if (unmet !== undefined) return refused(`conditions[${index}]: ${unmet}`, at);
     if (condition.max < Number.MAX_SAFE_INTEGER) record.sawAll(condition.selector);
@@ -93,7 +93,7 @@ function refused(message: string, at: number): CommandRefusal {
 }
 
 function unreadable(what: string): DecisionFailure {
-  return decisionFailure('WasmExecutionError', `The component answers ${what}, as the SDK does not have it`);
+  return failed('WasmExecutionError', `The component answers ${what}, as the SDK does not have it`);
 }
 
 /** The ordinal of the latest event of the selector, 0 for none, is in this range. */

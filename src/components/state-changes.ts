@@ -28,12 +28,12 @@ import {
   type Decision,
   type DecisionAsk,
   type DecisionFailure,
-  decisionFailure,
   type Execution,
   type ReadableView,
 } from './decision.ts';
 import { DecisionReads, type ReadLimits } from './decision-reads.ts';
 import { emittedFrom } from './emitted-events.ts';
+import { failedBy } from './guest-failures.ts';
 import { unchanged } from './read-record.ts';
 import { decideValues, sdkDecision } from './sdk-decision.ts';
 import { SdkReader, sdkDatabase } from './sdk-reader.ts';
@@ -239,12 +239,8 @@ async function decisionOf(outcome: JobOutcome, { ask, at, reads }: Called): Prom
   return { kind: 'decided', at, events: emitted.events, guards: reads.record.guards(at) };
 }
 
-function failureOf({ code, message, retryAfterMs }: Fault, reads: DecisionReads): DecisionFailure {
-  const byReader = code === 'HostCallFailed' ? reads.failure : undefined;
-  if (byReader !== undefined) return byReader;
-  return code === 'Busy' || code === 'Quarantined'
-    ? decisionFailure(code, message, retryAfterMs)
-    : decisionFailure('WasmExecutionError', `${code}: ${message}`);
+function failureOf(fault: Fault, reads: DecisionReads): DecisionFailure {
+  return (fault.code === 'HostCallFailed' ? reads.failure : undefined) ?? failedBy(fault);
 }
 
 interface Committing {

@@ -21,16 +21,9 @@ import { BatchMemory } from './batch-memory.ts';
 import { type BatchReader, READ_HERE } from './batch-thread.ts';
 import type { BatchBounds, EventBatch, LastEvent } from './event-batches.ts';
 import type { FoldSnapshots, KeptState } from './fold-snapshots.ts';
+import { failed, failedBy } from './guest-failures.ts';
 import { viewValue } from './sdk-values.ts';
-import {
-  encodeParameters,
-  foldKey,
-  type ViewAnswer,
-  type ViewFailure,
-  type ViewRead,
-  viewFailure,
-  viewFault,
-} from './view-read.ts';
+import { encodeParameters, foldKey, type ViewAnswer, type ViewFailure, type ViewRead } from './view-read.ts';
 import { WantedFold } from './wanted-fold.ts';
 
 export interface StateViewSettings {
@@ -191,7 +184,7 @@ export class StateViews {
     const running = this.#folding.get(name);
     if (running?.isAbandoned === false) return running.read(signal);
     if (this.#folding.size >= this.#settings.foldsMax) {
-      return viewFailure('Busy', `${this.#folding.size} folds run, the limit; try again`);
+      return failed('Busy', `${this.#folding.size} folds run, the limit; try again`);
     }
     const folding = new WantedFold((stop, end) => this.#fold(read, { fold, stop, end }));
     this.#folding.set(name, folding);
@@ -299,7 +292,7 @@ function progressFrom(snapshot: KeptState | undefined): Progress {
 
 function refusalOf({ order, cut, view }: ViewRead): ViewFailure | undefined {
   if (order !== 'effective-time' || cut !== undefined) return undefined;
-  return viewFailure('InvalidParameters', `${view} is in the order of effective time; say up to which time`);
+  return failed('InvalidParameters', `${view} is in the order of effective time; say up to which time`);
 }
 
 /** Faults that a retry does not fix, or whose result is no longer needed. */
@@ -310,13 +303,10 @@ function isTriedAgain(outcome: JobOutcome): boolean {
 }
 
 function renderedFrom(outcome: JobOutcome): Uint8Array | ViewFailure {
-  if (outcome.kind === 'fault') return viewFault(outcome.fault);
+  if (outcome.kind === 'fault') return failedBy(outcome.fault);
   const { tag, val } = isRecord(outcome.value) ? outcome.value : { tag: undefined, val: undefined };
   if (tag === 'ok' && val instanceof Uint8Array) return val;
-  return viewFailure(
-    'WasmExecutionError',
-    `The component refuses: ${typeof val === 'string' ? val : 'no reason given'}`,
-  );
+  return failed('WasmExecutionError', `The component refuses: ${typeof val === 'string' ? val : 'no reason given'}`);
 }
 
 /** The query for all selected events after the last folded one. */

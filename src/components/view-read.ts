@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto';
 import { compareBytes, encodeUtf8, type Instant } from '#base';
 import { encodeSelector, type FoldOrder, type Position, type Selector } from '#model';
 import type { DatabaseSource } from '#query';
-import type { Fault } from '#wasm';
 import type { RunnableArtifact } from './artifact-store.ts';
+import type { Failure, GuestFailureCode } from './guest-failures.ts';
 import type { ViewTitle } from './sdk-values.ts';
 
 export interface ViewRead {
@@ -43,25 +43,8 @@ export type ViewAnswer =
     }
   | ViewFailure;
 
-/** `Quarantined`: the component is not called for a while. */
-export type ViewFailureCode = 'InvalidParameters' | 'WasmExecutionError' | 'Busy' | 'Quarantined';
-
-export interface ViewFailure {
-  readonly kind: 'failed';
-  readonly code: ViewFailureCode;
-  readonly message: string;
-  /** Time after which a retry may succeed; undefined when it is unknown. */
-  readonly retryAfterMs?: number | undefined;
-}
-
-export function viewFailure(code: ViewFailureCode, message: string): ViewFailure {
-  return { kind: 'failed', code, message };
-}
-
-export function viewFault({ code, message, retryAfterMs }: Fault): ViewFailure {
-  if (code === 'Quarantined') return { kind: 'failed', code, message, retryAfterMs };
-  return code === 'Busy' ? viewFailure(code, message) : viewFailure('WasmExecutionError', `${code}: ${message}`);
-}
+export type ViewFailureCode = GuestFailureCode | 'InvalidParameters';
+export type ViewFailure = Failure<ViewFailureCode>;
 
 /** Hash of everything that determines a state besides the events: folds with the same key share their snapshots. */
 export function foldKey({ databaseId, view, title, foldEpoch, artifact, selector, order }: ViewRead): string {
