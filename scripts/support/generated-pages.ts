@@ -3,7 +3,6 @@
  * page, and what they should contain now.
  */
 import { join } from 'node:path';
-import { renderConfigReference } from '../../src/main/config-reference.ts';
 import { operatorChartFiles } from '../chart/operator-files.ts';
 import { OPERATOR_VALUES } from '../chart/operator-values.ts';
 import { renderSchema, renderValuesFile, renderValuesTable } from '../chart/render.ts';
@@ -23,6 +22,7 @@ import {
   runbooksIndex,
 } from '../observability/rules-file.ts';
 import { adrIndex } from './adr-index.ts';
+import { renderConfigReference } from './config-reference.ts';
 import { renderLimitsReference } from './limits-reference.ts';
 import { operatorMetricsTable, renderMetricsReference } from './metrics-reference.ts';
 import { permissionsTable } from './permissions-reference.ts';

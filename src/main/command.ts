@@ -2,7 +2,7 @@
 import type { AskAdmin } from '#cluster';
 import type { ClientFiles } from './cluster-arguments.ts';
 import { readInvocation } from './config.ts';
-import { renderHelp } from './config-reference.ts';
+import { renderHelp } from './help.ts';
 import type { PeerTlsFiles } from './peer-tls.ts';
 import type { RecoverAsking } from './recover-command.ts';
 import { RELEASE } from './release.ts';

@@ -1,26 +1,6 @@
-/** Renders the settings for people: the help text of the command, and docs/configuration.md. */
-import { flagName, variableName } from './setting.ts';
-import { buildConfig } from './settings.ts';
-
-export function renderHelp(): string {
-  const lines = documentedSettings().map(({ key, setting, defaultText }) => {
-    const flag = `  --${flagName(key)} VALUE`;
-    return `${flag.padEnd(36)}${setting.help}\n${' '.repeat(36)}${setting.type.expects}; default ${defaultText}`;
-  });
-  return `Usage: cairn [--name value]...
-       cairn cluster COMMAND              Administers a running cluster; see cairn cluster --help.
-       cairn auth key COMMAND             Issues and revokes API keys; see cairn auth --help.
-       cairn recover --data-dir DIRECTORY Founds a cluster from one surviving node; see cairn recover --help.
-       cairn rejoin --data-dir DIRECTORY  Lets a removed node join as a new one; see cairn rejoin --help.
-
-Starts one node. Every setting is also an environment variable: --grpc-port is CAIRN_GRPC_PORT. A flag overrides a
-variable. When the node is ready, it prints one line of JSON to stdout. Logs go to stderr.
-
-${lines.join('\n')}
-  --help                            Prints this text.
-  --version                         Prints the release.
-`;
-}
+/** docs/configuration.md: every setting, how the process ends, and the number of connections. */
+import { documentedSettings } from '../../src/main/help.ts';
+import { flagName, variableName } from '../../src/main/setting.ts';
 
 export function renderConfigReference(): string {
   const rows = documentedSettings().map(({ key, setting, defaultText }) => {
@@ -75,19 +55,4 @@ While all are being answered it is closed as it comes, and counted in
 
 This page is generated from \`src/main/settings.ts\` by \`npm run docs\`.
 `;
-}
-
-interface DocumentedSetting {
-  readonly key: string;
-  readonly setting: { readonly type: { readonly expects: string }; readonly help: string };
-  readonly defaultText: string;
-}
-
-function documentedSettings(): readonly DocumentedSetting[] {
-  const documented: DocumentedSetting[] = [];
-  buildConfig((key, setting) => {
-    documented.push({ key, setting, defaultText: setting.type.write(setting.default) });
-    return setting.default;
-  });
-  return documented;
 }
