@@ -4,7 +4,7 @@
  * The defaults suit a first try on a laptop; a deployment sets what it needs.
  */
 import type { CertificateRule } from '#auth';
-import { type Address, assert } from '#base';
+import type { Address } from '#base';
 import type { DatabaseQuota } from '#cluster';
 import { LOG_LEVELS, type LogLevel } from '#observability';
 import { certificateRoles } from './certificate-roles.ts';
@@ -363,22 +363,7 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
 };
 
 /** Builds a config by calling `read` for every setting. */
-export function buildConfig(read: <T>(key: string, setting: Setting<T>) => T): Config {
-  const values: { -readonly [K in keyof Config]?: Config[K] } = {};
-  const add = <K extends keyof Config>(key: K, setting: (typeof SETTINGS)[K]): void => {
-    values[key] = read(key, setting);
-  };
-  for (const key of keysOf(SETTINGS)) add(key, SETTINGS[key]);
-  assert(isComplete(values), 'Every setting has a value');
-  return values;
-}
-
-function keysOf<Table extends object>(table: Table): readonly Extract<keyof Table, string>[] {
-  const keys: Extract<keyof Table, string>[] = [];
-  for (const key in table) keys.push(key);
-  return keys;
-}
-
-function isComplete(values: Partial<Config>): values is Config {
-  return keysOf(SETTINGS).every((key) => key in values);
+export function buildConfig(read: <T>(key: string, setting: Setting<T>) => T): Config;
+export function buildConfig(read: (key: string, setting: Setting<unknown>) => unknown): unknown {
+  return Object.fromEntries(Object.entries(SETTINGS).map(([key, setting]) => [key, read(key, setting)]));
 }
