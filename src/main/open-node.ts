@@ -1,8 +1,8 @@
 /** Opens the node without its servers, with the values of the settings. */
-import { hostname } from 'node:os';
 import { type Administered, type Administers, type Node, startNode } from '#cluster';
 import type { Logger, Metrics } from '#observability';
 import type { AuditRecord } from '#service';
+import { advertisedHost } from './addresses.ts';
 import { recordOf } from './audit-trail.ts';
 import type { ConnectionShares } from './connection-bound.ts';
 import { untilFree } from './free-port.ts';
@@ -17,14 +17,6 @@ const CORE_FILE = import.meta.url.endsWith('.ts') ? './core-worker.ts' : './core
 export const CORE_WORKER: URL = new URL(CORE_FILE, import.meta.url);
 
 const AUTO = 'auto';
-const EVERY_ADDRESS: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
-
-/** Host that other nodes and clients use for this node. */
-export function advertisedHost({ advertiseHost, host }: Config): string {
-  if (advertiseHost !== AUTO) return advertiseHost;
-  return EVERY_ADDRESS.has(host) ? hostname() : host;
-}
-
 export interface NodeParts {
   readonly config: Config;
   readonly logger: Logger;

@@ -4,8 +4,9 @@
  * Parts start from the bottom up and stop from the top down. A drain first turns new clients away, then transfers the
  * leaderships while requests of existing clients continue, then finishes these requests, and finally closes the groups.
  */
+import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { formatAddress } from '#base';
+import type { NodeId } from '#base';
 import {
   type Administers,
   type Node,
@@ -28,35 +29,25 @@ import {
 import { createService, type Service } from '#service';
 import { openFilesMax } from '#storage';
 import type * as Transport from '#transport';
-import type {
-  ByteBudgetSizes,
-  ByteBudgets,
-  GrpcServer,
-  GrpcServerOptions,
-  HeldPort,
-  HolderLists,
-  HttpServerOptions,
-  SecurePorts,
-  WebServer,
-} from '#transport';
+import type { ByteBudgets, GrpcServer, HeldPort, HolderLists, McpServerOptions, WebServer } from '#transport';
 import { readAccess } from './access.ts';
+import { advertised, metricsHost, portOf, reached, scrapeUrl, urlAt } from './addresses.ts';
 import { ConnectionBound, type ConnectionShares, closedConnections, connectionShares } from './connection-bound.ts';
 import { loadExtractor } from './extractor-module.ts';
 import { untilFree } from './free-port.ts';
 import { callMeter, showGuests } from './guest-gauges.ts';
 import { Guests, maintenanceLog } from './guests.ts';
 import { HeldPorts } from './held-ports.ts';
-import { type McpParts, openMcp } from './mcp-endpoint.ts';
 import { memoryShare } from './memory-limit.ts';
 import { showBudgets, showNode } from './node-gauges.ts';
-import { advertisedHost, type NodeParts, openNode } from './open-node.ts';
+import { type NodeParts, openNode } from './open-node.ts';
 import { outsideAddresses } from './outside-addresses.ts';
 import { NodeProbes } from './probes.ts';
 import { rateLimitsOf } from './rate-limits.ts';
 import { COMMIT, PACKAGE_DIR, RELEASE } from './release.ts';
 import type { Config } from './settings.ts';
 import { showThrottledTime } from './throttled-time.ts';
-import { openTls } from './tls.ts';
+import { openTls, type Tls } from './tls.ts';
 
 /** Addresses of a running node; part of the ready line. */
 export interface Addresses {
@@ -95,132 +86,317 @@ export async function startServers(
   logger: Logger,
   waiting: (isWaiting: boolean) => void = () => undefined,
 ): Promise<RunningNode> {
-  const metrics = openMetrics();
   await using starting = new AsyncDisposableStack();
-  const shares = sharesOf(config);
-  const bound = shares && starting.use(new ConnectionBound(shares, closedConnections(logger, metrics)));
-  // The metrics server starts first, so that a slow or failed start is visible.
-  const files = starting.use(new DisposableStack());
-  const tls = files.use(openTls(config, { logger, metrics }));
-  const peers = config.peerPort === 'off' ? undefined : await import('./peer-tls.ts');
-  const peerTls = files.use(peers?.openPeerTls(config, { logger, metrics }));
-  const probed = new NodeProbes([tls, peerTls]);
-  const given = { config, logger, metrics, shares };
-  const { scrape, held, ports } = await openPorts({ ...given, secure: tls.ports, probes: probed.checks }, starting);
-  const told = Promise.withResolvers<void>();
-  const custom = await loadExtractor(config, logger);
-  const rules = readAccess(config, { custom, logger, metrics, files });
-  const tracing = await openTracing(config, { logger, metrics });
-  starting.defer(() => tracing?.close(0));
-  const listeners = { onStopRequested: told.resolve, ...startListeners([held, probed], waiting) };
-  const node = await openNode({ ...given, note: rules.note, peerTls, ...listeners });
-  probed.recovered(node);
-  const transport = await import('#transport');
-  showNode(node, metrics);
-  starting.defer(() => node.drain());
-  const rateLimits = rateLimitsOf(config, { transport, metrics, bootstrap: rules.bootstrap });
-  const dial = transport.dialWith(() => tls.context);
-  const lists = new transport.HolderLists(config.nodeName, dial, rateLimits);
-  starting.defer(() => lists.close());
-  const guests = starting.use(guestsOf(config, { node, metrics, logger }));
-  const service = serviceOf(config, { node, metrics, lists, guests });
-  const budgets = budgetsOf(config, transport, metrics);
-  const onFatal = (failure: unknown): void => stopProcess({ logger, dataDirectory: config.dataDir }, 'front', failure);
-  const relay = new transport.Relay({ service, name: config.nodeName, dial, metrics, logger, rateLimits });
-  const [access, open] = [rules.over(service, node, transport.RELAYED), rules.open(service)];
-  const guarded = { access, rateLimits, secure: tls.ports, tracer: tracing?.tracer, probes: probed.checks };
-  const shared = { host: config.host, logger, metrics, budgets, relay, ...guarded, onFatal };
-  const fronts = { starting, bound, transport, ports, tls, node, ...shared, service: open };
-  const { grpc, http, mcp } = await openFronts(config, fronts);
-  held[Symbol.dispose]();
-  probed.listens();
-  if (scrape !== undefined) bound?.name(scrape.port, 'metrics');
-  advertise(node, config, { grpc, http, mcp });
-  const looking = lookingAfter(config, { service, guests, logger, onFatal });
+  const running = await new Servers(config, logger, starting).start(waiting);
   starting.move();
-  return {
-    addresses: addressesOf({ config, grpc, http, mcp, scrape, node }),
-    toldToStop: told.promise,
-    get unfinished() {
-      return node.unfinished;
-    },
-    drain: async () => {
-      grpc.announceDrain();
-      probed.drains();
-      looking[Symbol.dispose]();
-      const graceMs = await handOver(node, config, logger);
-      // Both protocols drain in parallel, so that clients of one do not wait for clients of the other.
-      await Promise.all([grpc.drain(graceMs), mcp?.close(graceMs), http.close(graceMs)]);
-      lists.close();
-      await guests[Symbol.asyncDispose]();
-      await Promise.all([node.drain(), tracing?.close(graceMs)]);
-      await scrape?.close();
-      bound?.[Symbol.dispose]();
-      files.dispose();
-    },
-  };
+  return running;
 }
 
-/** Undefined when the number of open files is unlimited. */
-function sharesOf({ peerPort }: Config): ConnectionShares | undefined {
-  const filesMax = openFilesMax();
-  return filesMax === undefined ? undefined : connectionShares(filesMax, { hasPeers: peerPort !== 'off' });
+/** The servers of clients. */
+interface Fronts {
+  readonly grpc: GrpcServer;
+  readonly http: WebServer;
+  readonly mcp: WebServer | undefined;
 }
+
+/** Parts from which they are opened. */
+interface Opening {
+  readonly transport: typeof Transport;
+  readonly ports: Readonly<Record<'grpc' | 'http' | 'mcp', HeldPort | undefined>>;
+  readonly node: Node;
+}
+
+/** Parts that all of these servers share. */
+type Shared = Omit<Transport.GrpcServerOptions, 'port' | 'held' | 'gzipBytesMin' | 'outside'> &
+  Pick<Transport.HttpServerOptions, 'probes'> &
+  Pick<McpServerOptions, 'relay'>;
+
+class Servers {
+  readonly #config: Config;
+  readonly #logger: Logger;
+  readonly #metrics: Metrics = openMetrics();
+  /** Closes the opened parts when the start fails. */
+  readonly #starting: AsyncDisposableStack;
+  /** Undefined when the number of open files is unlimited. */
+  readonly #shares: ConnectionShares | undefined;
+  readonly #bound: ConnectionBound | undefined;
+  /** Files that are read again. */
+  readonly #files: DisposableStack;
+  readonly #tls: Tls;
+
+  constructor(config: Config, logger: Logger, starting: AsyncDisposableStack) {
+    this.#config = config;
+    this.#logger = logger;
+    this.#starting = starting;
+    const filesMax = openFilesMax();
+    this.#shares =
+      filesMax === undefined ? undefined : connectionShares(filesMax, { hasPeers: config.peerPort !== 'off' });
+    this.#bound =
+      this.#shares && starting.use(new ConnectionBound(this.#shares, closedConnections(logger, this.#metrics)));
+    this.#files = starting.use(new DisposableStack());
+    this.#tls = this.#files.use(openTls(config, { logger, metrics: this.#metrics }));
+  }
+
+  async start(waiting: (isWaiting: boolean) => void): Promise<RunningNode> {
+    const given = { config: this.#config, logger: this.#logger, metrics: this.#metrics };
+    const { config, logger, metrics } = given;
+    const peers = config.peerPort === 'off' ? undefined : await import('./peer-tls.ts');
+    const peerTls = this.#files.use(peers?.openPeerTls(config, given));
+    const probed = new NodeProbes([this.#tls, peerTls]);
+    // The metrics server starts first, so that a slow or failed start is visible.
+    const scrape = await this.#openScrape(probed.checks);
+    const held = this.#starting.use(new HeldPorts({ logger, secure: this.#tls.ports }));
+    const ports = await this.#holdPorts(held, probed.checks);
+    const told = Promise.withResolvers<void>();
+    const rules = readAccess(config, { ...given, custom: await loadExtractor(config, logger), files: this.#files });
+    const tracing = await this.#openTracing();
+    const listeners = { onStopRequested: told.resolve, ...startListeners([held, probed], waiting) };
+    const node = await openNode({ ...given, shares: this.#shares, note: rules.note, peerTls, ...listeners });
+    probed.recovered(node);
+    const transport = await import('#transport');
+    showNode(node, metrics);
+    this.#starting.defer(() => node.drain());
+    const rateLimits = rateLimitsOf(config, { transport, metrics, bootstrap: rules.bootstrap });
+    const dial = transport.dialWith(() => this.#tls.context);
+    const lists = new transport.HolderLists(config.nodeName, dial, rateLimits);
+    this.#starting.defer(() => lists.close());
+    const guests = this.#guests(node);
+    const service = this.#service(node, lists, guests);
+    const relay = new transport.Relay({ service, name: config.nodeName, dial, metrics, logger, rateLimits });
+    const access = rules.over(service, node, transport.RELAYED);
+    const guarded = { access, rateLimits, secure: this.#tls.ports, tracer: tracing?.tracer, probes: probed.checks };
+    const shared = { host: config.host, logger, metrics, budgets: this.#budgets(transport), relay, ...guarded };
+    const onFatal = (failure: unknown): void => this.#stop(failure);
+    const fronts = await this.#openFronts(
+      { ...shared, onFatal, service: rules.open(service) },
+      { transport, ports, node },
+    );
+    held[Symbol.dispose]();
+    probed.listens();
+    if (scrape !== undefined) this.#bound?.name(scrape.port, 'metrics');
+    this.#advertise(node, fronts);
+    const looking = [this.#compilesAhead(service), this.#keepsViews(service, guests)];
+    return {
+      addresses: this.#addresses(fronts, node, scrape),
+      toldToStop: told.promise,
+      get unfinished() {
+        return node.unfinished;
+      },
+      drain: async () => {
+        fronts.grpc.announceDrain();
+        probed.drains();
+        for (const each of looking) each[Symbol.dispose]();
+        const graceMs = await this.#handOver(node);
+        // All protocols drain in parallel, so that clients of one do not wait for clients of another.
+        await Promise.all([fronts.grpc.drain(graceMs), fronts.mcp?.close(graceMs), fronts.http.close(graceMs)]);
+        lists.close();
+        await guests[Symbol.asyncDispose]();
+        await Promise.all([node.drain(), tracing?.close(graceMs)]);
+        await scrape?.close();
+        this.#bound?.[Symbol.dispose]();
+        this.#files.dispose();
+      },
+    };
+  }
+
+  async #openScrape(probes: Probes): Promise<MetricsServer | undefined> {
+    const { metricsPort: port } = this.#config;
+    if (port === 'off') return undefined;
+    const [host, logger] = [metricsHost(this.#config), this.#logger];
+    await untilFree({ host, port }, logger);
+    const served = { metrics: this.#metrics, probes, connectionsMax: this.#shares?.metrics };
+    const scrape = await startMetricsServer({
+      host,
+      port,
+      logger,
+      ...served,
+      create: this.#tls.ports?.createHttpServer,
+    });
+    this.#starting.defer(() => scrape.close());
+    return scrape;
+  }
+
+  /** Binds the ports of clients. The node binds the peer port itself, before anything else. */
+  async #holdPorts(held: HeldPorts, probes: Probes): Promise<Opening['ports']> {
+    const { host, grpcPort, httpPort, mcpPort } = this.#config;
+    const grpc = await held.grpc({ host, port: grpcPort });
+    const http = await held.http('HTTP', { host, port: httpPort }, probes);
+    const mcp = mcpPort === 'off' ? undefined : await held.http('MCP', { host, port: mcpPort });
+    return { grpc, http, mcp };
+  }
+
+  /** Undefined without tracing; nothing is loaded then. */
+  async #openTracing(): Promise<Tracing | undefined> {
+    const { otlpEndpoint: endpoint, traceSampleRatio: sampleRatio, nodeName: name } = this.#config;
+    if (endpoint === 'off') return undefined;
+    const counts = {
+      ended: this.#metrics.counter('cairn_trace_spans_ended_total', {}),
+      exported: this.#metrics.counter('cairn_trace_spans_exported_total', {}),
+    };
+    const tracing = await startTracing({ endpoint, sampleRatio, name, version: RELEASE, logger: this.#logger, counts });
+    this.#starting.defer(() => tracing.close(0));
+    return tracing;
+  }
+
+  #guests(node: Node): Guests {
+    const guests = new Guests({
+      settings: this.#config,
+      mayWrite: () => node.health().disk === 'open',
+      maintenance: maintenanceLog(this.#logger),
+      onComponent: (digest) => node.runs(digest),
+      onCall: callMeter(this.#metrics),
+    });
+    showGuests(guests, this.#metrics);
+    return this.#starting.use(guests);
+  }
+
+  #service(node: Node & Administers, lists: HolderLists, guests: Guests): Service {
+    return createService({
+      node,
+      sha256: nativeSha256,
+      metrics: this.#metrics,
+      release: RELEASE,
+      limits: { readWaitMs: this.#config.readWaitMs },
+      listAt: lists.ask.bind(lists),
+      administer: node.administer,
+      components: () => guests.open(),
+      clock: wallClock,
+      random: nativeRandom,
+    });
+  }
+
+  #budgets(transport: typeof Transport): ByteBudgets {
+    const budgets = transport.createByteBudgets({
+      requestBytesMax: memoryShare('requestMemoryBytes', this.#config.requestMemoryBytes),
+      unsentBytesMax: memoryShare('unsentMemoryBytes', this.#config.unsentMemoryBytes),
+    });
+    showBudgets(budgets, this.#metrics);
+    return budgets;
+  }
+
+  /** Opens the servers of clients. */
+  async #openFronts(shared: Shared, { transport, ports, node }: Opening): Promise<Fronts> {
+    const config = this.#config;
+    const { shutdownGraceMs: graceMs, grpcPort, grpcGzipBytes, httpPort, httpGzipBytes } = config;
+    const grpc = await transport.startGrpcServer({
+      ...shared,
+      port: grpcPort,
+      held: ports.grpc,
+      gzipBytesMin: unlessOff(grpcGzipBytes),
+      outside: outsideAddresses(config.advertiseOutside),
+    });
+    this.#starting.defer(() => grpc.drain(graceMs));
+    this.#bound?.name(grpc.port, 'grpc', () => grpc.makeRoom());
+    const http = await transport.startHttpServer({
+      ...shared,
+      port: httpPort,
+      held: ports.http,
+      gzipBytesMin: unlessOff(httpGzipBytes),
+      allowedOrigins: config.corsOrigins,
+      clock: wallClock,
+    });
+    this.#starting.defer(() => http.close(graceMs));
+    this.#bound?.name(portOf(http.address), 'http', () => http.makeRoom());
+    const mcp = await this.#openMcp(shared, { transport, ports, node }, http);
+    return { grpc, http, mcp };
+  }
+
+  async #openMcp(shared: Shared, { transport, ports, node }: Opening, http: WebServer): Promise<WebServer | undefined> {
+    const config = this.#config;
+    const { mcpPort: port, oidcIssuer: issuer, mcpUrl, corsOrigins: allowedOrigins, shutdownGraceMs } = config;
+    if (port === 'off') return undefined;
+    const mcp = await transport.startMcpServer({
+      ...shared,
+      port,
+      held: ports.mcp,
+      allowedOrigins,
+      api: reached(config, http.address),
+      dialApi: this.#tls.dialSelf,
+      docs: join(PACKAGE_DIR, 'docs'),
+      version: RELEASE,
+      nodes: { own: node.identity.node, urlOf: (other) => mcpOf(node, other) },
+      // API keys and tokens of the cluster are handed out by people, so clients need no resource for them.
+      ...(issuer !== 'none' && {
+        resourceAt: (bound) => ({ url: mcpUrl === 'auto' ? new URL(urlAt(config, bound)).href : mcpUrl, issuer }),
+      }),
+      mintId: randomUUID,
+    });
+    this.#starting.defer(() => mcp.close(shutdownGraceMs));
+    this.#bound?.name(portOf(mcp.address), 'mcp', () => mcp.makeRoom());
+    return mcp;
+  }
+
+  /** Registers the client addresses of the node in the catalog. */
+  #advertise(node: Node, { grpc, http, mcp }: Fronts): void {
+    node.advertise({
+      grpc: advertised(this.#config, grpc.address),
+      http: urlAt(this.#config, http.address),
+      ...(mcp !== undefined && { mcp: urlAt(this.#config, mcp.address) }),
+    });
+  }
+
+  #addresses({ grpc, http, mcp }: Fronts, node: Node, scrape: MetricsServer | undefined): Addresses {
+    return {
+      grpc: grpc.address,
+      http: http.address,
+      ...(mcp !== undefined && { mcp: mcp.address }),
+      ...(scrape !== undefined && { metrics: scrapeUrl(this.#config, scrape.port) }),
+      ...(node.peerAddress !== undefined && { peer: node.peerAddress }),
+      docs: join(PACKAGE_DIR, 'docs'),
+    };
+  }
+
+  /** Folds State Views in the background, until it is disposed. */
+  #keepsViews(service: Service, guests: Guests): Disposable {
+    const kept = new DisposableStack();
+    if (this.#config.maintenanceFolds === 0) return kept;
+    kept.defer(() => guests.stopMaintenance());
+    kept.use(
+      service.keepViews({
+        onFatal: (failure) => this.#stop(failure),
+        onFailure: ({ name: database }, error) => this.#logger.error('views-not-looked-at', { database, error }),
+      }),
+    );
+    return kept;
+  }
+
+  /** Compiles components in the background, until it is disposed. */
+  #compilesAhead(service: Service): Disposable {
+    const logger = this.#logger;
+    return service.compileAhead({
+      onFatal: (failure) => this.#stop(failure),
+      onFailure: ({ name: database }, error) => logger.error('components-not-looked-at', { database, error }),
+      onRefused: ({ name: database }, { definition: { kind, name }, version, component: { digest } }, fault) =>
+        logger.warn('component-not-compiled', { database, kind, component: `${name} v${version}`, digest, fault }),
+    });
+  }
+
+  /** Transfers the leaderships while requests continue. @returns the rest of the grace period */
+  async #handOver(node: Node): Promise<number> {
+    const { shutdownGraceMs } = this.#config;
+    const beganMs = performance.now();
+    const { leads } = node.unfinished;
+    await node.leave(shutdownGraceMs);
+    const elapsedMs = Math.round(performance.now() - beganMs);
+    const left = node.unfinished.leads;
+    if (left === 0) this.#logger.info('leads-handed-over', { leads, elapsedMs });
+    else this.#logger.warn('leads-left', { leads, left, elapsedMs });
+    return Math.max(Math.min(LEAST_GRACE_MS, shutdownGraceMs), shutdownGraceMs - elapsedMs);
+  }
+
+  #stop(failure: unknown): void {
+    stopProcess({ logger: this.#logger, dataDirectory: this.#config.dataDir }, 'front', failure);
+  }
+}
+
+/** Minimum time for finishing requests when the transfers have used up the grace period. */
+const LEAST_GRACE_MS = 1_000;
 
 function openMetrics(): Metrics {
   const metrics = createMetrics({ runtime: true });
   metrics.gauge('cairn_build_info', { version: RELEASE, node: process.version, commit: COMMIT }).set(1);
   showThrottledTime(metrics);
   return metrics;
-}
-
-/** Undefined without tracing; nothing is loaded then. */
-async function openTracing(
-  config: Config,
-  { logger, metrics }: Pick<ScrapeParts, 'logger' | 'metrics'>,
-): Promise<Tracing | undefined> {
-  const { otlpEndpoint: endpoint, traceSampleRatio: sampleRatio, nodeName: name } = config;
-  if (endpoint === 'off') return undefined;
-  const counts = {
-    ended: metrics.counter('cairn_trace_spans_ended_total', {}),
-    exported: metrics.counter('cairn_trace_spans_exported_total', {}),
-  };
-  return startTracing({ endpoint, sampleRatio, name, version: RELEASE, logger, counts });
-}
-
-type FrontParts = Omit<GrpcServerOptions, 'port' | 'held' | 'gzipBytesMin' | 'outside'> &
-  Omit<McpParts, 'api' | 'urlOf' | 'held'> & {
-    readonly probes: Probes;
-    /** Closes the listening servers when another one fails. */
-    readonly starting: AsyncDisposableStack;
-    readonly bound: ConnectionBound | undefined;
-    readonly transport: typeof Transport;
-    readonly ports: Ports;
-  };
-
-interface Ports {
-  readonly grpc: HeldPort;
-  readonly http: HeldPort;
-  /** Undefined when MCP is off. */
-  readonly mcp: HeldPort | undefined;
-}
-
-interface OpenPorts {
-  readonly scrape: MetricsServer | undefined;
-  readonly held: HeldPorts;
-  readonly ports: Ports;
-}
-
-/** Binds the ports of metrics and of clients. The node binds the peer port itself, before anything else. */
-async function openPorts(parts: ScrapeParts, starting: AsyncDisposableStack): Promise<OpenPorts> {
-  const { host, grpcPort, httpPort, mcpPort } = parts.config;
-  const scrape = await openScrape(parts);
-  starting.defer(() => scrape?.close());
-  const held = starting.use(new HeldPorts(parts));
-  const grpc = await held.grpc({ host, port: grpcPort });
-  const http = await held.http('HTTP', { host, port: httpPort }, parts.probes);
-  const mcp = mcpPort === 'off' ? undefined : await held.http('MCP', { host, port: mcpPort });
-  return { scrape, held, ports: { grpc, http, mcp } };
 }
 
 /** Shows the progress of a start in logs and probes. */
@@ -238,235 +414,12 @@ function startListeners(
   };
 }
 
-interface Fronts {
-  readonly grpc: GrpcServer;
-  readonly http: WebServer;
-  readonly mcp: WebServer | undefined;
+/** MCP address of another node in the local catalog. */
+function mcpOf({ catalog }: Node, other: NodeId): string | undefined {
+  const known = catalog.nodes().find((each) => each.node === other);
+  return known?.state === 'removed' ? undefined : known?.mcp;
 }
 
-/** Opens the servers of clients. */
-async function openFronts(config: Config, parts: FrontParts): Promise<Fronts> {
-  const { starting, bound, transport, ports, tls, node, ...shared } = parts;
-  const { shutdownGraceMs: graceMs } = config;
-  const grpc = await transport.startGrpcServer({ ...shared, ...grpcOptions(config), held: ports.grpc });
-  starting.defer(() => grpc.drain(graceMs));
-  bound?.name(grpc.port, 'grpc', () => grpc.makeRoom());
-  const http = await transport.startHttpServer({
-    ...shared,
-    ...httpOptions(config),
-    held: ports.http,
-    clock: wallClock,
-  });
-  starting.defer(() => http.close(graceMs));
-  bound?.name(portOf(http.address), 'http', () => http.makeRoom());
-  const places = { api: reached(config, http.address), urlOf: (address: string) => urlAt(config, address) };
-  const mcp = await openMcp(config, { ...shared, held: ports.mcp, tls, transport, node, ...places });
-  starting.defer(() => mcp?.close(graceMs));
-  if (mcp !== undefined) bound?.name(portOf(mcp.address), 'mcp', () => mcp.makeRoom());
-  return { grpc, http, mcp };
-}
-
-/** Registers the client addresses of the node in the catalog. */
-function advertise(node: Node, config: Config, { grpc, http, mcp }: Fronts): void {
-  node.advertise({
-    grpc: advertised(config, grpc.address),
-    http: urlAt(config, http.address),
-    ...(mcp !== undefined && { mcp: urlAt(config, mcp.address) }),
-  });
-}
-
-interface Listening extends Fronts {
-  readonly config: Config;
-  readonly scrape: MetricsServer | undefined;
-  readonly node: Node;
-}
-
-function addressesOf({ config, grpc, http, mcp, scrape, node }: Listening): Addresses {
-  return {
-    grpc: grpc.address,
-    http: http.address,
-    ...(mcp !== undefined && { mcp: mcp.address }),
-    ...(scrape !== undefined && { metrics: scrapeUrl(config, scrape) }),
-    ...(node.peerAddress !== undefined && { peer: node.peerAddress }),
-    docs: join(PACKAGE_DIR, 'docs'),
-  };
-}
-
-interface ServiceUnderneath {
-  readonly node: Node & Administers;
-  readonly metrics: Metrics;
-  readonly lists: HolderLists;
-  readonly guests: Guests;
-}
-
-function serviceOf({ readWaitMs }: Config, { node, metrics, lists, guests }: ServiceUnderneath): Service {
-  return createService({
-    node,
-    sha256: nativeSha256,
-    metrics,
-    release: RELEASE,
-    limits: { readWaitMs },
-    listAt: lists.ask.bind(lists),
-    administer: node.administer,
-    components: () => guests.open(),
-    clock: wallClock,
-    random: nativeRandom,
-  });
-}
-
-interface GuestsUnderneath {
-  readonly node: Node;
-  readonly metrics: Metrics;
-  readonly logger: Logger;
-}
-
-function guestsOf(settings: Config, { node, metrics, logger }: GuestsUnderneath): Guests {
-  const mayWrite = (): boolean => node.health().disk === 'open';
-  const onComponent = (digest: string): void => node.runs(digest);
-  const onCall = callMeter(metrics);
-  const guests = new Guests({ settings, mayWrite, maintenance: maintenanceLog(logger), onComponent, onCall });
-  showGuests(guests, metrics);
-  return guests;
-}
-
-interface KeepingParts {
-  readonly service: Service;
-  readonly guests: Guests;
-  readonly logger: Logger;
-  readonly onFatal: (failure: unknown) => void;
-}
-
-/** Maintains State Views and compiles components in the background, until it is disposed. */
-function lookingAfter(config: Config, parts: KeepingParts): Disposable {
-  const both = [compilingAhead(parts), keepingViews(config, parts)];
-  return {
-    [Symbol.dispose]: () => {
-      for (const each of both) each[Symbol.dispose]();
-    },
-  };
-}
-
-function keepingViews(config: Config, { service, guests, logger, onFatal }: KeepingParts): Disposable {
-  if (config.maintenanceFolds === 0) return { [Symbol.dispose]: () => undefined };
-  const looking = service.keepViews({
-    onFatal,
-    onFailure: ({ name: database }, error) => logger.error('views-not-looked-at', { database, error }),
-  });
-  return {
-    [Symbol.dispose]: () => {
-      looking[Symbol.dispose]();
-      guests.stopMaintenance();
-    },
-  };
-}
-
-function compilingAhead({ service, logger, onFatal }: KeepingParts): Disposable {
-  return service.compileAhead({
-    onFatal,
-    onFailure: ({ name: database }, error) => logger.error('components-not-looked-at', { database, error }),
-    onRefused: ({ name: database }, { definition: { kind, name }, version, component: { digest } }, fault) =>
-      logger.warn('component-not-compiled', { database, kind, component: `${name} v${version}`, digest, fault }),
-  });
-}
-
-/** Minimum time for finishing requests when the transfers have used up the grace period. */
-const LEAST_GRACE_MS = 1_000;
-
-/** Transfers the leaderships while requests continue. @returns the rest of the grace period */
-async function handOver(node: Node, { shutdownGraceMs }: Config, logger: Logger): Promise<number> {
-  const beganMs = performance.now();
-  const { leads } = node.unfinished;
-  await node.leave(shutdownGraceMs);
-  const elapsedMs = Math.round(performance.now() - beganMs);
-  const left = node.unfinished.leads;
-  if (left === 0) logger.info('leads-handed-over', { leads, elapsedMs });
-  else logger.warn('leads-left', { leads, left, elapsedMs });
-  return Math.max(Math.min(LEAST_GRACE_MS, shutdownGraceMs), shutdownGraceMs - elapsedMs);
-}
-
-interface ScrapeParts {
-  readonly config: Config;
-  readonly logger: Logger;
-  readonly metrics: Metrics;
-  readonly shares: ConnectionShares | undefined;
-  readonly secure: SecurePorts | undefined;
-  readonly probes: Probes;
-}
-
-async function openScrape(parts: ScrapeParts): Promise<MetricsServer | undefined> {
-  const { config, logger, metrics, shares, secure, probes } = parts;
-  const { metricsPort: port } = config;
-  if (port === 'off') return undefined;
-  const host = metricsHost(config);
-  await untilFree({ host, port }, logger);
-  const create = secure?.createHttpServer;
-  return startMetricsServer({ host, port, logger, metrics, probes, connectionsMax: shares?.metrics, create });
-}
-
-function metricsHost({ host, metricsHost: own }: Config): string {
-  return own === AUTO ? host : own;
-}
-
-function scrapeUrl(config: Config, { port }: MetricsServer): string {
-  return `${schemeOf(config)}://${hostInUrl(metricsHost(config))}:${port}/metrics`;
-}
-
-function schemeOf({ tlsCertFile }: Config): 'http' | 'https' {
-  return tlsCertFile === 'none' ? 'http' : 'https';
-}
-
-const AUTO = 'auto';
-/** URL at which this process itself reaches a listening address. */
-function reached(config: Config, address: string): string {
-  const { host } = config;
-  const own = host === '::' ? '::1' : host === '0.0.0.0' ? '127.0.0.1' : host;
-  return `${schemeOf(config)}://${formatAddress({ host: own, port: portOf(address) })}`;
-}
-
-/** Address at which other nodes and clients reach a listening address. */
-function advertised(config: Config, address: string): string {
-  return formatAddress({ host: advertisedHost(config), port: portOf(address) });
-}
-
-function urlAt(config: Config, address: string): string {
-  return `${schemeOf(config)}://${advertised(config, address)}`;
-}
-
-function portOf(address: string): number {
-  return Number(new URL(address.includes('://') ? address : `http://${address}`).port);
-}
-
-interface MakesBudgets {
-  readonly createByteBudgets: (sizes: ByteBudgetSizes) => ByteBudgets;
-}
-
-function budgetsOf(config: Config, transport: MakesBudgets, metrics: Metrics): ByteBudgets {
-  const budgets = transport.createByteBudgets({
-    requestBytesMax: memoryShare('requestMemoryBytes', config.requestMemoryBytes),
-    unsentBytesMax: memoryShare('unsentMemoryBytes', config.unsentMemoryBytes),
-  });
-  showBudgets(budgets, metrics);
-  return budgets;
-}
-
-function grpcOptions({
-  grpcPort,
-  grpcGzipBytes,
-  advertiseOutside,
-}: Config): Pick<GrpcServerOptions, 'port' | 'gzipBytesMin' | 'outside'> {
-  const gzipBytesMin = grpcGzipBytes === 'off' ? undefined : grpcGzipBytes;
-  return { port: grpcPort, gzipBytesMin, outside: outsideAddresses(advertiseOutside) };
-}
-
-function httpOptions({
-  httpPort,
-  httpGzipBytes,
-  corsOrigins,
-}: Config): Pick<HttpServerOptions, 'port' | 'allowedOrigins' | 'gzipBytesMin'> {
-  const gzipBytesMin = httpGzipBytes === 'off' ? undefined : httpGzipBytes;
-  return { port: httpPort, allowedOrigins: corsOrigins, gzipBytesMin };
-}
-
-function hostInUrl(host: string): string {
-  return host.includes(':') ? `[${host}]` : host;
+function unlessOff(setting: number | 'off'): number | undefined {
+  return setting === 'off' ? undefined : setting;
 }
