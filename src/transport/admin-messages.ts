@@ -37,7 +37,7 @@ import {
   UndrainNodeRequest,
 } from '../../proto/gen/cairn/admin/v1/admin.ts';
 import type { Requests } from '../../proto/gen/requests.ts';
-import { reading } from './request-reader.ts';
+import { decoded, reading } from './request-reader.ts';
 
 /** The methods, with the admin request of each. */
 export const ADMIN_METHODS = {
@@ -67,40 +67,29 @@ const ROLES = { none: 0, voter: 1, learner: 2 } as const;
 const ROLE_NAMES = ['none', 'voter', 'learner'] as const;
 const STANDINGS = { silent: 0, behind: 1, ready: 2, diverged: 3 } as const;
 const STANDING_NAMES = ['silent', 'behind', 'ready', 'diverged'] as const;
-/** Admin requests that only name a node. */
-const OF_NODE = {
-  decommission: DecommissionNodeRequest,
-  recommission: RecommissionNodeRequest,
-  undrain: UndrainNodeRequest,
-} as const;
 
-export function isAdminMethod(name: string): name is AdminMethod {
-  return name in ADMIN_METHODS;
-}
+export const ADMIN_METHOD_NAMES: readonly AdminMethod[] = Object.keys(ADMIN_METHODS).filter(
+  (name): name is AdminMethod => name in ADMIN_METHODS,
+);
+
+/** An admin request has the fields of its message by their names, except those of a drain. */
+const REQUESTS: Readonly<Record<AdminMethod, { encode(message: object): { finish(): Uint8Array } }>> = {
+  describe: DescribeClusterRequest,
+  decommission: DecommissionNodeRequest,
+  replace: ReplaceNodeRequest,
+  drain: DrainNodeRequest,
+  undrain: UndrainNodeRequest,
+  recommission: RecommissionNodeRequest,
+  finalize: FinalizeUpgradeRequest,
+  recover: RecoverDatabaseRequest,
+  copy: DescribeCopyRequest,
+};
 
 export function writeAdminRequest({ order, isPassedOn }: AdminRequest): Buffer {
-  switch (order.kind) {
-    case 'describe':
-      return bytesOf(DescribeClusterRequest, { isPassedOn });
-    case 'finalize':
-      return bytesOf(FinalizeUpgradeRequest, { isPassedOn });
-    case 'copy':
-      return bytesOf(DescribeCopyRequest, { name: order.name, isPassedOn });
-    case 'recover': {
-      const { name, from, acceptRevision } = order;
-      return bytesOf(RecoverDatabaseRequest, { name, from, acceptRevision, isPassedOn });
-    }
-    case 'replace':
-      return bytesOf(ReplaceNodeRequest, { node: order.node, by: order.by ?? 0, isPassedOn });
-    case 'drain': {
-      const { node, isGranted, stays: stay, isDryRun: dryRun } = order;
-      return bytesOf(DrainNodeRequest, { node, isGranted, stay, dryRun, isPassedOn });
-    }
-    case 'decommission':
-    case 'recommission':
-    case 'undrain':
-      return bytesOf(OF_NODE[order.kind], { node: order.node, isPassedOn });
-  }
+  const ofDrain = order.kind === 'drain' && { stay: order.stays, dryRun: order.isDryRun };
+  const ofReplacement = order.kind === 'replace' && { by: order.by ?? 0 };
+  const message = { ...order, ...ofDrain, ...ofReplacement, isPassedOn };
+  return Buffer.from(REQUESTS[order.kind].encode(message).finish());
 }
 
 /** Returns the request, or the reason why it is refused. */
@@ -133,17 +122,20 @@ function requestIn(method: AdminMethod, bytes: Uint8Array): AdminRequest | strin
         return isNodeId(node) ? { kind: method, node, isGranted, stays, isDryRun } : noNode(node);
       });
     case 'decommission':
-      return request(reading('cairn.admin.v1.DecommissionNodeRequest')(bytes), ofNode(method));
     case 'recommission':
-      return request(reading('cairn.admin.v1.RecommissionNodeRequest')(bytes), ofNode(method));
     case 'undrain':
-      return request(reading('cairn.admin.v1.UndrainNodeRequest')(bytes), ofNode(method));
+      return request(reading(OF_NODE[method])(bytes), ({ node }) => {
+        return isNodeId(node) ? { kind: method, node } : noNode(node);
+      });
   }
 }
 
-function ofNode(kind: keyof typeof OF_NODE): (sent: { readonly node: number }) => Order | string {
-  return ({ node }) => (isNodeId(node) ? { kind, node } : noNode(node));
-}
+/** Admin requests that only name a node. */
+const OF_NODE = {
+  decommission: 'cairn.admin.v1.DecommissionNodeRequest',
+  recommission: 'cairn.admin.v1.RecommissionNodeRequest',
+  undrain: 'cairn.admin.v1.UndrainNodeRequest',
+} as const;
 
 export function writeAdminReply(reply: Exclude<AdminReply, Refusal>): Buffer {
   switch (reply.kind) {
@@ -171,16 +163,16 @@ export function writeAdminReply(reply: Exclude<AdminReply, Refusal>): Buffer {
 
 export function readAdminReply(method: AdminMethod, bytes: Uint8Array): AdminReply | undefined {
   if (method === 'describe') {
-    const cluster = clusterIn(messageIn(DescribeClusterReply, bytes));
+    const cluster = clusterIn(decoded(DescribeClusterReply, bytes));
     return cluster && { kind: 'described', cluster };
   }
-  if (method === 'copy') return copyReplyIn(messageIn(DescribeCopyReply, bytes));
-  if (method === 'recover') return recoveredIn(messageIn(RecoverDatabaseReply, bytes));
+  if (method === 'copy') return copyReplyIn(decoded(DescribeCopyReply, bytes));
+  if (method === 'recover') return recoveredIn(decoded(RecoverDatabaseReply, bytes));
   if (method === 'finalize') {
-    const level = messageIn(FinalizeUpgradeReply, bytes)?.level ?? 0;
+    const level = decoded(FinalizeUpgradeReply, bytes)?.level ?? 0;
     return level === 0 ? undefined : { kind: 'finalized', level };
   }
-  const message = messageIn(NodeReply, bytes)?.node;
+  const message = decoded(NodeReply, bytes)?.node;
   const node = message && nodeIn(message);
   return node && { kind: 'done', node };
 }
@@ -194,14 +186,6 @@ export function statusOfRefusal(reply: Refusal): 'UNAVAILABLE' | 'NOT_FOUND' | '
 
 function bytesOf<Message>(type: MessageFns<Message>, message: Message): Buffer {
   return Buffer.from(type.encode(message).finish());
-}
-
-function messageIn<Message>(type: MessageFns<Message>, bytes: Uint8Array): Message | undefined {
-  try {
-    return type.decode(bytes);
-  } catch {
-    return undefined;
-  }
 }
 
 function request<Message extends { readonly isPassedOn: boolean }>(
@@ -232,20 +216,21 @@ function nodeOrNone(value: number): NodeId | undefined {
 
 function clusterIn(message: DescribeClusterReply | undefined): ClusterDescription | undefined {
   if (message === undefined) return undefined;
-  const { clusterId, node, catalogIndex, isConfirmed, level } = message;
+  const { node, catalogIndex } = message;
   if (!isNodeId(node) || !isLogIndex(catalogIndex)) return undefined;
   const nodes = message.nodes.map(nodeIn).filter((each) => each !== undefined);
   const databases = message.databases.map(databaseIn).filter((each) => each !== undefined);
   if (nodes.length < message.nodes.length || databases.length < message.databases.length) return undefined;
   const catalogLeader = nodeOrNone(message.catalogLeader);
-  const diverged = message.diverged.flatMap(({ node: at, group, title, reason }) => {
-    return isNodeId(at) && isGroupId(group) ? [{ node: at, group, title, reason }] : [];
-  });
-  const otherClusters = message.otherClusters.flatMap(({ node: at, reason }) => {
-    return isNodeId(at) ? [{ node: at, reason }] : [];
-  });
-  const known = { catalogLeader, nodes, databases, diverged, otherClusters };
-  return { clusterId, node, catalogIndex, isConfirmed, level, ...known };
+  const diverged = message.diverged.flatMap(({ group, ...each }) => (isGroupId(group) ? [{ ...each, group }] : []));
+  const known = { node, catalogIndex, catalogLeader, nodes, databases, diverged: diverged.filter(isOfNode) };
+  return { ...message, ...known, otherClusters: message.otherClusters.filter(isOfNode) };
+}
+
+function isOfNode<Message extends { readonly node: number }>(
+  message: Message,
+): message is Message & { readonly node: NodeId } {
+  return isNodeId(message.node);
 }
 
 function nodeMessage(node: RegisteredNode | DescribedNode): Node {
@@ -280,15 +265,14 @@ function describedFields({
 }
 
 function nodeIn(message: Node): DescribedNode | undefined {
-  const { node, host, port, levelMin, levelMax, clockAheadMs, clockBehindMs, mcp, own } = message;
-  const { name, zone, storeId, grpc, http, answers, isDraining, copies, leads, movableLeads, lag } = message;
+  const { host, port, levelMin, levelMax, clockAheadMs, clockBehindMs, mcp, own, node, ...same } = message;
   const [state, catalogRole] = [STATE_NAMES[message.state], ROLE_NAMES[message.catalogRole]];
   if (!isNodeId(node) || state === undefined || catalogRole === undefined) return undefined;
   const aheadMs = clockAheadMs - clockBehindMs;
   const catalogIndex = own?.catalogIndex ?? 0;
-  const same = { node, name, zone, storeId, grpc, http, answers, isDraining, copies, leads, movableLeads, lag };
   return {
     ...same,
+    node,
     state,
     catalogRole,
     peer: { host, port },
@@ -314,13 +298,12 @@ function databaseMessage({ leader, recovery, recordedAheadMs, members, ...databa
 }
 
 function databaseIn(message: Database): DescribedDatabase | undefined {
-  const { name, databaseId, group, isSettled, recovery, recordedAheadMs } = message;
+  const { databaseId, group, recovery, recordedAheadMs, ...same } = message;
   if (!isDatabaseId(databaseId) || !isGroupId(group)) return undefined;
   return {
-    name,
+    ...same,
     databaseId,
     group,
-    isSettled,
     nodes: message.nodes.filter(isNodeId),
     leaving: message.leaving.filter(isNodeId),
     leader: nodeOrNone(message.leader),
@@ -335,9 +318,9 @@ function originIn(recovery: NonNullable<Database['recovery']>): DescribedDatabas
   return isDatabaseId(before) && isDatabaseId(first) && isRevision(revision) ? { before, first, revision } : undefined;
 }
 
-function memberIn({ node, isVoter, standing: number, lag }: Member): DescribedMember | undefined {
-  const standing = STANDING_NAMES[number];
-  return isNodeId(node) && standing !== undefined ? { node, isVoter, standing, lag } : undefined;
+function memberIn({ node, ...member }: Member): DescribedMember | undefined {
+  const standing = STANDING_NAMES[member.standing];
+  return isNodeId(node) && standing !== undefined ? { ...member, node, standing } : undefined;
 }
 
 function recoveredIn(message: RecoverDatabaseReply | undefined): AdminReply | undefined {

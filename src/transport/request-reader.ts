@@ -156,6 +156,15 @@ export function notTheMessage(type: string, why: string): DatabaseError {
   return new DatabaseError('invalid_argument', `The message is not a ${type}: ${why}`);
 }
 
+/** The message in these bytes, by generated code; undefined when they are none. */
+export function decoded<Message>(type: { decode(bytes: Uint8Array): Message }, bytes: Uint8Array): Message | undefined {
+  try {
+    return type.decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
 /** A time that a request must name. @throws DatabaseError invalid_argument: it is missing or not a valid time */
 export function sentInstant(timestamp: SentTimestamp | undefined, field: string): Instant {
   const faults = new Faults();

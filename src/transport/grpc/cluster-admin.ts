@@ -4,15 +4,21 @@
  */
 import { DatabaseError } from '#base';
 import type { AdminRequest } from '#cluster';
-import { ADMIN_METHODS, isAdminMethod, readAdminRequest, statusOfRefusal, writeAdminReply } from '../admin-messages.ts';
+import {
+  ADMIN_METHOD_NAMES,
+  ADMIN_METHODS,
+  readAdminRequest,
+  statusOfRefusal,
+  writeAdminReply,
+} from '../admin-messages.ts';
 import { tracedAs } from './call-traces.ts';
 import { CLUSTER_ADMIN, type GrpcContext } from './context.ts';
 import { frame } from './wire/framing.ts';
 import type { UnaryMethod } from './wire/method.ts';
 
 export function clusterAdminMethods({ service }: GrpcContext): readonly UnaryMethod[] {
-  return Object.entries(ADMIN_METHODS).flatMap(([method, path]) => {
-    if (!isAdminMethod(method)) return [];
+  return ADMIN_METHOD_NAMES.map((method) => {
+    const path = ADMIN_METHODS[method];
     const handle: UnaryMethod['handle'] = async (call, bytes) => {
       const request = readAdminRequest(method, bytes);
       if (typeof request === 'string') throw new DatabaseError('invalid_argument', request);
@@ -21,7 +27,7 @@ export function clusterAdminMethods({ service }: GrpcContext): readonly UnaryMet
       if ('reason' in reply) call.finish({ code: statusOfRefusal(reply), message: reply.reason });
       else call.reply(frame(writeAdminReply(reply)));
     };
-    return [{ kind: 'unary', service: CLUSTER_ADMIN, name: path.slice(path.lastIndexOf('/') + 1), handle }];
+    return { kind: 'unary', service: CLUSTER_ADMIN, name: path.slice(path.lastIndexOf('/') + 1), handle };
   });
 }
 

@@ -19,6 +19,7 @@ import { isBug, isFatal } from '#service';
 import type { Any } from '../../../proto/gen/google/protobuf/any.ts';
 import { BadRequest, ErrorInfo, PreconditionFailure, RetryInfo } from '../../../proto/gen/google/rpc/error_details.ts';
 import { Status } from '../../../proto/gen/google/rpc/status.ts';
+import { decoded } from '../request-reader.ts';
 import { BUG, type CallStatus, GRPC_STATUS, type GrpcStatusName, STATUS_OF_CODE } from './wire/status.ts';
 
 const DOMAIN = 'cairn.dev';
@@ -72,14 +73,10 @@ export function statusOfError(error: DatabaseError, code: GrpcStatusName = STATU
 
 /** The finer reason in the details of a status, from any node; undefined: none. */
 export function reasonOf(details: Uint8Array | undefined): string | undefined {
-  if (details === undefined) return undefined;
-  try {
-    const info = Status.decode(details).details.find(({ typeUrl }) => typeUrl === typeUrlOf('ErrorInfo'));
-    return info === undefined ? undefined : ErrorInfo.decode(info.value).metadata['reason'];
-  } catch {
-    // Malformed details are passed on unchanged.
-    return undefined;
-  }
+  // Malformed details are passed on unchanged.
+  const all = details && decoded(Status, details)?.details;
+  const info = all?.find(({ typeUrl }) => typeUrl === typeUrlOf('ErrorInfo'));
+  return info && decoded(ErrorInfo, info.value)?.metadata['reason'];
 }
 
 /** The status of a write: its trailers tell a client where the leader is. */

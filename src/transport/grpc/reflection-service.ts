@@ -14,6 +14,7 @@ import {
   ServerReflectionRequest,
   ServerReflectionResponse,
 } from '../../../proto/gen/grpc/reflection/v1/reflection.ts';
+import { decoded } from '../request-reader.ts';
 import { GRPC_STATUS } from './wire/status.ts';
 
 /** The reply to one request; undefined for a malformed one. */
@@ -27,7 +28,7 @@ const ASKS = 'file_by_filename, file_containing_symbol, file_containing_extensio
 export function createReflectionAnswer(files: readonly FileDescriptor[] = FILE_DESCRIPTORS): ReflectionAnswer {
   const known = new KnownFiles(files);
   return (bytes) => {
-    const request = decoded(bytes);
+    const request = decoded(ServerReflectionRequest, bytes);
     if (request === undefined) return undefined;
     const messageResponse = known.replyTo(request);
     const reply = { validHost: request.host, originalRequest: request, messageResponse };
@@ -113,12 +114,4 @@ function notExtended({ containingType, extensionNumber }: ExtensionRequest): Rep
 
 function failure(code: 'NOT_FOUND' | 'UNIMPLEMENTED', errorMessage: string): Reply {
   return { $case: 'errorResponse', value: { errorCode: GRPC_STATUS[code], errorMessage } };
-}
-
-function decoded(bytes: Uint8Array): ServerReflectionRequest | undefined {
-  try {
-    return ServerReflectionRequest.decode(bytes);
-  } catch {
-    return undefined;
-  }
 }

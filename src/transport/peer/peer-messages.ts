@@ -26,6 +26,7 @@ import {
   JoinReply as SentJoinReply,
   JoinRequest as SentJoinRequest,
 } from '../../../proto/gen/cairn/peer/v1/peer.ts';
+import { decoded } from '../request-reader.ts';
 
 export const PING = '/cairn.peer.v1.PeerExchange/Ping';
 export const JOIN = '/cairn.peer.v1.PeerExchange/Join';
@@ -136,13 +137,4 @@ export function readJoinReply(message: Uint8Array): JoinReply {
 function peerIn({ node, storeId, host, port }: PeerNode): readonly Peer[] {
   const isPeer = isNodeId(node) && isStoreId(storeId) && port >= 1 && port <= PORT_MAX;
   return isPeer ? [{ node: toNodeId(node), store: toStoreId(storeId.toLowerCase()), host, port }] : [];
-}
-
-/** Undefined: the bytes are no such message. */
-function decoded<Message>(type: { decode(bytes: Uint8Array): Message }, bytes: Uint8Array): Message | undefined {
-  try {
-    return type.decode(bytes);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,7 +1,13 @@
 /** The gRPC methods of the peer port: cairn.peer.v1 and cairn.admin.v1. */
 import { formatAddress } from '#base';
 import type { Administer, Asker, Belonging, JoinReply, JoinRequest } from '#cluster';
-import { ADMIN_METHODS, isAdminMethod, readAdminRequest, statusOfRefusal, writeAdminReply } from '../admin-messages.ts';
+import {
+  ADMIN_METHOD_NAMES,
+  ADMIN_METHODS,
+  readAdminRequest,
+  statusOfRefusal,
+  writeAdminReply,
+} from '../admin-messages.ts';
 import type { Call } from '../grpc/wire/call.ts';
 import { frame } from '../grpc/wire/framing.ts';
 import type { UnaryMethod } from '../grpc/wire/method.ts';
@@ -26,15 +32,14 @@ export function peerMethods(options: PeerMethodsOptions): readonly UnaryMethod[]
   return [
     method(PING, async () => writePong(belonging())),
     method(JOIN, async (message, call) => writeJoinReply(await join(options, message, call))),
-    ...Object.entries(ADMIN_METHODS).flatMap(([name, path]) => {
-      if (!isAdminMethod(name)) return [];
-      return method(path, async (message, call) => {
+    ...ADMIN_METHOD_NAMES.map((name) =>
+      method(ADMIN_METHODS[name], async (message, call) => {
         const request = readAdminRequest(name, message);
         if (typeof request === 'string') return { code: 'INVALID_ARGUMENT', message: request };
         const reply = await onAdmin({ ...request, signal: call.signal }, askerOf(call.peer));
         return 'reason' in reply ? { code: statusOfRefusal(reply), message: reply.reason } : writeAdminReply(reply);
-      });
-    }),
+      }),
+    ),
   ];
 }
 
