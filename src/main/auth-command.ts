@@ -4,9 +4,9 @@
  * Only the new secret is written to stdout, so that it can be piped; its description goes to stderr. Exit code 0: done.
  * 1: refused, or no answer; the reason is on stderr. 2: the command line is malformed.
  */
-import { DatabaseError, failure, ok, quote, type Result } from '#base';
+import { failure, ok, quote, type Result } from '#base';
 import { isKeyId } from '#model';
-import { runCommandLine, table } from './command-output.ts';
+import { type CommandPorts, refused, runCommandLine, table } from './command-output.ts';
 import { misplacedOptions, readOptions } from './option-faults.ts';
 
 const DEFAULT_URL = 'http://127.0.0.1:3000';
@@ -43,15 +43,13 @@ ${DEFAULT_URL} by default. TIME is a number and s, m, h or d. --json prints the 
 names certificate authorities in PEM to trust for an https URL, in addition to those of Node.js.
 `;
 
-export interface AuthPorts {
+export interface AuthPorts extends CommandPorts {
   readonly fetch: typeof fetch;
   /** Reads a file; `-` reads stdin. */
   readonly read: (file: string) => string;
   /** Adds certificate authorities to those that the process trusts. */
   readonly trust: (authorities: string, file: string) => void;
   readonly nowMs: () => number;
-  readonly out: (text: string) => void;
-  readonly err: (text: string) => void;
 }
 
 type Order =
@@ -94,12 +92,9 @@ async function carryOut({ kind, order, url, keyFile, caFile, isJson }: Asked, po
   const { reply, text } = await asked.catch((cause: unknown) => {
     // The error of fetch only says that it failed; its cause has the reason.
     const failed = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause;
-    throw new DatabaseError('unavailable', `no answer from ${url} (${messageOf(failed)})`);
+    throw refused(`no answer from ${url} (${messageOf(failed)})`);
   });
-  if (!reply.ok) {
-    const reason = reasonOf(text) ?? `${url} answered ${reply.status}; it may not be a Cairn node`;
-    throw new DatabaseError('unavailable', reason);
-  }
+  if (!reply.ok) throw refused(reasonOf(text) ?? `${url} answered ${reply.status}; it may not be a Cairn node`);
   if (isJson) ports.out(text === '' ? '{}\n' : `${text}\n`);
   else show({ kind, order }, text, ports);
   return 0;
@@ -109,7 +104,7 @@ function orRefused<Value>(what: string, work: () => Value): Value {
   try {
     return work();
   } catch (cause) {
-    throw new DatabaseError('invalid_argument', `${what}: ${messageOf(cause)}`);
+    throw refused(`${what}: ${messageOf(cause)}`);
   }
 }
 

@@ -16,7 +16,7 @@ import {
   renderFinalized,
   renderRecovered,
 } from './cluster-report.ts';
-import { EXIT_REFUSED, runCommandLine } from './command-output.ts';
+import { EXIT_REFUSED, refused, runCommandLine } from './command-output.ts';
 import type { PeerTlsFiles } from './peer-tls.ts';
 import { type Environment, PEER_TLS_HELP } from './peer-tls-options.ts';
 
@@ -158,17 +158,11 @@ async function awaitRemoval(at: Address, node: NodeId, ports: Asking): Promise<n
       return 0;
     }
     kept = found?.state === 'active' ? kept + 1 : 0;
-    if (kept === KEPT_LOOKS) {
-      err(`cairn cluster: node ${node} no longer leaves; it was recommissioned\n`);
-      return EXIT_REFUSED;
-    }
+    if (kept === KEPT_LOOKS) throw refused(`node ${node} no longer leaves; it was recommissioned`);
     if (found !== undefined && found.copies !== said) err(`node ${node} still holds ${found.copies} databases\n`);
     said = found?.copies ?? said;
   }
-  err(
-    `cairn cluster: no node answers any more; node ${node} continues to leave, as status shows at a node that answers\n`,
-  );
-  return EXIT_REFUSED;
+  throw refused(`no node answers any more; node ${node} continues to leave, as status shows at a node that answers`);
 }
 
 /** The draining node may be the one that is asked, so the addresses of the other nodes are read before. */
@@ -182,15 +176,13 @@ async function drainAndWait(asked: Put, ports: Asking): Promise<number> {
 
 /** Polls the other nodes until the node has stopped. It may have been started again in between. */
 async function awaitEnd(known: readonly Address[], node: NodeId, ports: Asking): Promise<number> {
-  const { out, err } = ports;
   for await (const { nodes } of looks(known, ports)) {
     const found = nodes.find((each) => each.node === node);
     if (found?.answers === true && found.isDraining) continue;
-    out(found?.answers === true ? `node ${node} has ended, and is back\n` : `node ${node} has ended\n`);
+    ports.out(found?.answers === true ? `node ${node} has ended, and is back\n` : `node ${node} has ended\n`);
     return 0;
   }
-  err(`cairn cluster: no node answers any more, so it is unknown whether node ${node} has ended\n`);
-  return EXIT_REFUSED;
+  throw refused(`no node answers any more, so it is unknown whether node ${node} has ended`);
 }
 
 /**

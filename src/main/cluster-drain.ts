@@ -22,7 +22,7 @@ import type {
   UndrainOrder,
 } from '#cluster';
 import { renderMovable } from './cluster-report.ts';
-import { EXIT_REFUSED } from './command-output.ts';
+import { type CommandPorts, EXIT_REFUSED } from './command-output.ts';
 
 /** Exit code (docs/operations/cluster.md) of a drain that would leave the catalog or a database without a quorum. */
 export const EXIT_NO_QUORUM = 3;
@@ -37,10 +37,8 @@ const LOOK_MS = 250;
 /** Longer than an election. A catalog without a leader for this long has no quorum, and no leadership can move. */
 const ELECTION_MS = 15_000;
 
-export interface DrainPorts {
+export interface DrainPorts extends CommandPorts {
   readonly ask: AskAdmin;
-  readonly out: (text: string) => void;
-  readonly err: (text: string) => void;
   /** Waits; tests replace it. */
   readonly pause?: (ms: number) => Promise<void>;
   readonly monotonicMs?: () => number;

@@ -14,7 +14,7 @@ interface Command<Asked> {
   readonly run: (asked: Asked) => Promise<number>;
 }
 
-interface CommandPorts {
+export interface CommandPorts {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
 }
@@ -38,6 +38,11 @@ export async function runCommandLine<Asked>(
     err(`cairn ${name}: ${error.message}\n`);
     return EXIT_REFUSED;
   }
+}
+
+/** The command is refused: its reason is on stderr, and the exit code is EXIT_REFUSED. */
+export function refused(reason: string): DatabaseError {
+  return new DatabaseError('unavailable', reason);
 }
 
 /** Formats a text table: columns as wide as their cells, with two spaces between. */

@@ -44,13 +44,14 @@ export async function runCommand(signals: StopSignals): Promise<void> {
   }
 }
 
+const OUTPUT = { out: say, err: (text: string): unknown => process.stderr.write(text) };
+
 /** Sends admin requests to a running cluster. */
 async function administrate(args: readonly string[]): Promise<void> {
   const { clusterCommand } = await import('./cluster-command.ts');
   const { askAdmin, askAdminAsClient } = await import('#transport/peer');
   const { readClientAccess } = await import('./client-access.ts');
   const { readPeerTls } = await import('./peer-tls.ts');
-  const err = (text: string): unknown => process.stderr.write(text);
   const askSecurely = (files: PeerTlsFiles): AskAdmin => {
     const tls = readPeerTls(files);
     return (...question) => askAdmin(...question, tls);
@@ -59,7 +60,7 @@ async function administrate(args: readonly string[]): Promise<void> {
     const access = readClientAccess(files);
     return (address, request, timeoutMs) => askAdminAsClient(address, request, { timeoutMs, ...access });
   };
-  const ports = { ask: askAdmin, askSecurely, askAsClient, out: say, err, environment: process.env };
+  const ports = { ask: askAdmin, askSecurely, askAsClient, ...OUTPUT, environment: process.env };
   process.exitCode = await clusterCommand(args, ports);
 }
 
@@ -74,8 +75,7 @@ async function authorise(args: readonly string[]): Promise<void> {
     const authorities = certificatesIn(content, file, '--tls-ca-file').map(String);
     setDefaultCACertificates([...getCACertificates(), ...authorities]);
   };
-  const err = (text: string): unknown => process.stderr.write(text);
-  process.exitCode = await authCommand(args, { fetch, read, trust, nowMs: () => Date.now(), out: say, err });
+  process.exitCode = await authCommand(args, { fetch, read, trust, nowMs: () => Date.now(), ...OUTPUT });
 }
 
 /** Works on the data directory of a stopped node. */
@@ -83,7 +83,6 @@ async function recover(args: readonly string[]): Promise<void> {
   const { recoverCommand } = await import('./recover-command.ts');
   const { askForCluster, refusalAt } = await import('#transport/peer');
   const { readPeerTls } = await import('./peer-tls.ts');
-  const err = (text: string): unknown => process.stderr.write(text);
   const asking = (files: PeerTlsFiles | undefined): RecoverAsking => {
     const tls = files && readPeerTls(files);
     return {
@@ -91,14 +90,13 @@ async function recover(args: readonly string[]): Promise<void> {
       refusalAt: (address) => refusalAt(address, tls),
     };
   };
-  process.exitCode = await recoverCommand(args, { asking, out: say, err, environment: process.env });
+  process.exitCode = await recoverCommand(args, { asking, ...OUTPUT, environment: process.env });
 }
 
 /** Works on the data directory of a removed node. */
 async function rejoin(args: readonly string[]): Promise<void> {
   const { rejoinCommand } = await import('./rejoin-command.ts');
-  const err = (text: string): unknown => process.stderr.write(text);
-  process.exitCode = await rejoinCommand(args, { out: say, err, environment: process.env });
+  process.exitCode = await rejoinCommand(args, { ...OUTPUT, environment: process.env });
 }
 
 /** Commands for operators. */

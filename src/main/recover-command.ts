@@ -17,7 +17,7 @@ import {
   surveyOf,
   wallClock,
 } from '#cluster';
-import { EXIT_REFUSED, runCommandLine } from './command-output.ts';
+import { type CommandPorts, EXIT_REFUSED, refused, runCommandLine } from './command-output.ts';
 import { readOptions } from './option-faults.ts';
 import type { PeerTlsFiles } from './peer-tls.ts';
 import { type Environment, PEER_TLS_HELP, PEER_TLS_OPTIONS, readPeerTlsOptions } from './peer-tls-options.ts';
@@ -45,11 +45,9 @@ repeated. See docs/operations/recovery.md.
 ${PEER_TLS_HELP}`;
 
 /** Effects of the command; tests replace them. */
-export interface RecoverPorts {
+export interface RecoverPorts extends CommandPorts {
   /** Access to other nodes, by TLS if files are given. @throws DatabaseError when the files are invalid. */
   readonly asking: (files: PeerTlsFiles | undefined) => RecoverAsking;
-  readonly out: (text: string) => void;
-  readonly err: (text: string) => void;
   readonly environment: Environment;
 }
 
@@ -82,11 +80,7 @@ async function carryOut(
   { directory, tls, acceptLoss, isJson }: Asked,
   ports: RecoverPorts,
 ): Promise<number> {
-  const { out, err } = ports;
-  const refused = (reason: string): number => {
-    err(`cairn recover: ${reason}\n`);
-    return EXIT_REFUSED;
-  };
+  const { out } = ports;
   const fault = faultInRefounding(node);
   if (fault?.isDone === true && acceptLoss !== undefined) {
     out(
@@ -94,10 +88,10 @@ async function carryOut(
     );
     return 0;
   }
-  if (fault !== undefined) return refused(fault.reason);
+  if (fault !== undefined) throw refused(fault.reason);
   const survey = surveyOf(node);
   const inTheWay = await faultInOthers(survey, ports.asking(tls));
-  if (inTheWay !== undefined) return refused(inTheWay);
+  if (inTheWay !== undefined) throw refused(inTheWay);
   const code = acceptanceOf(survey);
   if (acceptLoss !== code) {
     const why =
@@ -107,7 +101,7 @@ async function carryOut(
     const how = `${why}. To continue with the data of this node: cairn recover --data-dir ${directory} --accept-loss ${code}`;
     if (isJson) {
       out(jsonOf({ ...survey, acceptLoss: code }));
-      return refused(how);
+      throw refused(how);
     }
     // Where the log of a container has both streams, their order is lost. The code must be its last line.
     out(`${renderSurvey(survey)}\ncairn recover: ${how}\n`);

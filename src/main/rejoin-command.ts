@@ -4,7 +4,7 @@
  * Exit code 0: done. 1: refused; the reason is on stderr. 2: the command line is malformed.
  */
 import { failure, ok, type Result } from '#base';
-import { runCommandLine } from './command-output.ts';
+import { type CommandPorts, runCommandLine } from './command-output.ts';
 import { readOptions } from './option-faults.ts';
 import { setAside } from './removed-node.ts';
 
@@ -20,9 +20,7 @@ node afterwards with --join: it joins as a new node. The node may be running: a 
 Refused unless the node was started on this directory after its removal.
 `;
 
-interface RejoinPorts {
-  readonly out: (text: string) => void;
-  readonly err: (text: string) => void;
+interface RejoinPorts extends CommandPorts {
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
