@@ -27,15 +27,6 @@ export interface CoreTls {
   readonly replaced: MessagePort;
 }
 
-export interface NodePeerTls extends Disposable {
-  /** TLS for this thread. */
-  readonly tls: PeerTls;
-  /** TLS for the core thread; used once. */
-  readonly forCore: CoreTls;
-  /** Reason why other nodes cannot connect now. */
-  readonly certificateFault: string | undefined;
-}
-
 interface PeerTlsParts {
   readonly logger: Logger;
   readonly metrics: Metrics;
@@ -48,7 +39,7 @@ interface PeerTlsParts {
  */
 export function openPeerTls(settings: PeerTlsSettings, parts: PeerTlsParts): NodePeerTls | undefined {
   const { peerSecretFile, peerTlsCertFile } = settings;
-  return peerSecretFile === 'none' && peerTlsCertFile === 'none' ? undefined : new Reloaded(settings, parts);
+  return peerSecretFile === 'none' && peerTlsCertFile === 'none' ? undefined : new NodePeerTls(settings, parts);
 }
 
 /** Long enough that the secret cannot be guessed. */
@@ -73,8 +64,10 @@ export function readPeerTls(files: PeerTlsFiles): PeerTls {
   return new PeerTls(material);
 }
 
-class Reloaded implements NodePeerTls {
+export class NodePeerTls implements Disposable {
+  /** TLS for this thread. */
   readonly tls: PeerTls;
+  /** TLS for the core thread; used once. */
   readonly forCore: CoreTls;
   readonly #settings: PeerTlsFiles;
   readonly #parts: PeerTlsParts;
@@ -110,6 +103,7 @@ class Reloaded implements NodePeerTls {
     });
   }
 
+  /** Reason why other nodes cannot connect now. */
   get certificateFault(): string | undefined {
     return this.#certificate && validityFault(this.#certificate, 'peer-tls-cert-file', Date.now());
   }

@@ -47,7 +47,7 @@ import { rateLimitsOf } from './rate-limits.ts';
 import { COMMIT, PACKAGE_DIR, RELEASE } from './release.ts';
 import type { Config } from './settings.ts';
 import { showThrottledTime } from './throttled-time.ts';
-import { openTls, type Tls } from './tls.ts';
+import { Tls } from './tls.ts';
 
 /** Addresses of a running node; part of the ready line. */
 export interface Addresses {
@@ -134,7 +134,7 @@ class Servers {
     this.#bound =
       this.#shares && starting.use(new ConnectionBound(this.#shares, closedConnections(logger, this.#metrics)));
     this.#files = starting.use(new DisposableStack());
-    this.#tls = this.#files.use(openTls(config, { logger, metrics: this.#metrics }));
+    this.#tls = this.#files.use(new Tls(config, { logger, metrics: this.#metrics }));
   }
 
   async start(waiting: (isWaiting: boolean) => void): Promise<RunningNode> {

@@ -7,7 +7,7 @@ import { connect } from 'node:net';
 import { connect as connectSecurely, createSecureContext, type SecureContext } from 'node:tls';
 import type { Result } from '#base';
 import type { Logger, Metrics } from '#observability';
-import type { Dial, SecurePorts } from '#transport';
+import type { Dial } from '#transport';
 import { ReloadedFiles } from './reloaded-files.ts';
 import type { Config } from './settings.ts';
 import {
@@ -21,37 +21,24 @@ import {
 } from './tls-files.ts';
 import { TlsPorts } from './tls-ports.ts';
 
-export interface Tls extends Disposable {
-  /** Undefined without a certificate. */
-  readonly ports: SecurePorts | undefined;
-  /** For connections to other nodes; undefined: the defaults of Node.js, without a client certificate. */
-  readonly context: SecureContext | undefined;
-  /** Reason why clients that verify the certificate cannot connect now. */
-  readonly certificateFault: string | undefined;
-  /** Connects to this node itself, at an address that its certificate need not contain. */
-  readonly dialSelf: Dial;
-}
-
 interface TlsParts {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly lookMs?: number;
 }
 
-/** @throws DatabaseError when a file cannot be read or is invalid. */
-export function openTls(settings: TlsSettings & Pick<Config, 'tlsClientAuth'>, parts: TlsParts): Tls {
-  return new Reloaded(settings, parts);
-}
-
-class Reloaded implements Tls {
+export class Tls implements Disposable {
+  /** Undefined without a certificate. */
   readonly ports: TlsPorts | undefined;
   readonly #settings: TlsSettings;
   readonly #parts: TlsParts;
   readonly #files: ReloadedFiles<TlsContents> | undefined;
-  #context: SecureContext | undefined;
+  /** For connections to other nodes; undefined: the defaults of Node.js, without a client certificate. */
+  context: SecureContext | undefined;
   /** The certificate in use, and the previous one: a handshake may have started with it. */
   #own: readonly X509Certificate[] = [];
 
+  /** @throws DatabaseError when a file cannot be read or is invalid. */
   constructor(settings: TlsSettings & Pick<Config, 'tlsClientAuth'>, parts: TlsParts) {
     const { logger, metrics, lookMs } = parts;
     this.#settings = settings;
@@ -78,15 +65,13 @@ class Reloaded implements Tls {
     });
   }
 
-  get context(): SecureContext | undefined {
-    return this.#context;
-  }
-
+  /** Reason why clients that verify the certificate cannot connect now. */
   get certificateFault(): string | undefined {
     const [own] = this.#own;
     return own && validityFault(own, 'tls-cert-file', Date.now());
   }
 
+  /** Connects to this node itself, at an address that its certificate need not contain. */
   readonly dialSelf: Dial = ({ host, port }, protocol) => {
     const socket = connectSecurely({
       socket: connect({ host, port, noDelay: true }),
@@ -126,7 +111,7 @@ class Reloaded implements Tls {
 
   #take({ serving, asking }: TlsMaterial): void {
     const { logger, metrics } = this.#parts;
-    this.#context = asking && createSecureContext(asking);
+    this.context = asking && createSecureContext(asking);
     if (serving === undefined) return;
     const { certificate } = serving;
     this.#own = [certificate, ...this.#own.slice(0, 1)];

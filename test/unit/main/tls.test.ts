@@ -7,7 +7,7 @@ import { receiveMessageOnPort } from 'node:worker_threads';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createMetrics, type LogFields, type Logger, type Metrics, silentLogger } from '#observability';
 import { type NodePeerTls, openPeerTls, readPeerTls } from '../../../src/main/peer-tls.ts';
-import { openTls, type Tls } from '../../../src/main/tls.ts';
+import { Tls } from '../../../src/main/tls.ts';
 import { Authority, type Issued } from '../../support/certificates.ts';
 import { type TempDir, tempDir } from '../../support/temp-dir.ts';
 
@@ -71,7 +71,7 @@ function open(files: Partial<Files> = {}): Tls {
     tlsClientAuth: 'require' as const,
     ...files,
   };
-  return ending.use(openTls(settings, { logger: keeping(), metrics, lookMs: LOOK_MS }));
+  return ending.use(new Tls(settings, { logger: keeping(), metrics, lookMs: LOOK_MS }));
 }
 
 async function reloads(result: string): Promise<number> {
