@@ -120,11 +120,13 @@ export function oneOf<const T extends string>(words: readonly T[]): SettingType<
 
 /** Any text of 1 to `max` characters without control characters. */
 export function plainText(what: string, max: number): SettingType<string> {
-  return {
-    expects: `${what}, 1 to ${max} characters`,
-    read: (text) => (text.length > 0 && text.length <= max && !/\p{Cc}/u.test(text) ? text : undefined),
-    write: String,
-  };
+  const isRight = (text: string): boolean => text.length > 0 && text.length <= max && !/\p{Cc}/u.test(text);
+  return textType(`${what}, 1 to ${max} characters`, isRight);
+}
+
+/** A text that is used as it is written. */
+export function textType(expects: string, isRight: (text: string) => boolean): SettingType<string> {
+  return { expects, read: (text) => (isRight(text) ? text : undefined), write: String };
 }
 
 /** A setting that names a file, or `none`. */
@@ -134,11 +136,8 @@ export function optionalFile(help: string): Setting<string> {
 
 /** A name without spaces or control characters, of 1 to `max` characters. */
 export function oneWord(what: string, max: number): SettingType<string> {
-  return {
-    expects: `${what} without spaces, 1 to ${max} characters`,
-    read: (text) => (text.length > 0 && text.length <= max && !/[\p{Cc}\s]/u.test(text) ? text : undefined),
-    write: String,
-  };
+  const isRight = (text: string): boolean => text.length > 0 && text.length <= max && !/[\p{Cc}\s]/u.test(text);
+  return textType(`${what} without spaces, 1 to ${max} characters`, isRight);
 }
 
 /** `*`, or origins `scheme://host[:port]` as browsers send them, separated by commas and optional spaces. */
@@ -157,11 +156,10 @@ function isOrigin(text: string): boolean {
 }
 
 /** URL of an HTTP server. It has no user and no query, because settings must not contain secrets. */
-export const baseUrl: SettingType<string> = {
-  expects: 'a URL such as http://host:port, without user, query and fragment',
-  read: (text) => (isBaseUrl(text) ? text : undefined),
-  write: String,
-};
+export const baseUrl: SettingType<string> = textType(
+  'a URL such as http://host:port, without user, query and fragment',
+  isBaseUrl,
+);
 
 function isBaseUrl(text: string): boolean {
   if (!URL.canParse(text) || !/^https?:\/\/[^/?#@]+(?:\/[^?#]*)?$/.test(text)) return false;
@@ -177,11 +175,7 @@ export const share: SettingType<number> = {
 };
 
 /** The host of an address. */
-export const host: SettingType<string> = {
-  expects: 'an IP address or a host name',
-  read: (text) => (isHost(text) ? text : undefined),
-  write: String,
-};
+export const host: SettingType<string> = textType('an IP address or a host name', isHost);
 
 /** Reads one text; the failure names the given text and what is expected. */
 export function readSetting<T>(

@@ -1,5 +1,5 @@
 /** Settings of external authentication: OpenID providers, and proxies that identify the client in a signed header. */
-import { listOf, optionalFile, plainText, type Setting, type SettingType, wordOr } from './setting.ts';
+import { listOf, optionalFile, plainText, type Setting, type SettingType, textType, wordOr } from './setting.ts';
 
 export interface TokenSettings {
   /** Exactly as in the claim `iss` of the tokens. */
@@ -25,11 +25,7 @@ export interface TokenSettings {
 const URL_LENGTH_MAX = 2_048;
 
 /** Not normalized: an issuer is compared exactly. */
-const url: SettingType<string> = {
-  expects: 'a URL such as https://login.example/shop',
-  read: (text) => (isPlainUrl(text) ? text : undefined),
-  write: String,
-};
+const url: SettingType<string> = textType('a URL such as https://login.example/shop', isPlainUrl);
 
 function isPlainUrl(text: string): boolean {
   const parsed = text.length <= URL_LENGTH_MAX && !/[\p{Cc}\s#]/u.test(text) ? URL.parse(text) : null;
@@ -54,11 +50,10 @@ const names: SettingType<readonly string[]> = listOf({
 /** Headers that other authentication methods or the request itself use. */
 const TAKEN: ReadonlySet<string> = new Set(['authorization', 'cookie', 'host', 'x-amzn-oidc-data', 'x-api-key']);
 
-const headerName: SettingType<string> = {
-  expects: 'the name of a header that nothing else uses, such as X-Goog-IAP-JWT-Assertion',
-  read: (text) => (/^[\da-z-]{1,64}$/i.test(text) && !TAKEN.has(text.toLowerCase()) ? text : undefined),
-  write: String,
-};
+const headerName: SettingType<string> = textType(
+  'the name of a header that nothing else uses, such as X-Goog-IAP-JWT-Assertion',
+  (text) => /^[\da-z-]{1,64}$/i.test(text) && !TAKEN.has(text.toLowerCase()),
+);
 
 const keysPlace: SettingType<string> = {
   expects: 'a URL of JSON Web Keys, or a file with a public key as PEM',
