@@ -84,6 +84,6 @@ export async function startWireServer(options: WireOptions): Promise<WireFixture
     refusals: { ...REFUSALS, ...options.refusals },
     limits: { ...LIMITS, ...options.limits },
   });
-  const port = await server.listen({ host: '127.0.0.1', port: 0 });
+  const port = await server.connections.listen({ host: '127.0.0.1', port: 0 });
   return { server, port, budgets, time, ended, refused, endings, [Symbol.asyncDispose]: () => server.drain(0) };
 }

@@ -11,8 +11,6 @@ import {
   DeleteComponentReply,
   ExpireSnapshotsReply,
   ListComponentVersionsReply,
-  ComponentKind as SentKind,
-  MaintenanceMode as SentMode,
 } from '../../../proto/gen/cairn/v1/component.ts';
 import { readRequest } from '../request-reader.ts';
 import type { GrpcContext } from './context.ts';
@@ -23,17 +21,8 @@ import type { UnaryMethod } from './wire/method.ts';
 const MODE = 'maintenance_mode';
 const KINDS: readonly (ComponentKind | undefined)[] = [undefined, 'state-view', 'state-change', 'presenter'];
 const MODES: readonly MaintenanceMode[] = ['lazy', 'lazy', 'eager', 'scheduled'];
-
-const SENT_KINDS: Readonly<Record<ComponentKind, SentKind>> = {
-  'state-view': SentKind.COMPONENT_KIND_STATE_VIEW,
-  'state-change': SentKind.COMPONENT_KIND_STATE_CHANGE,
-  presenter: SentKind.COMPONENT_KIND_PRESENTER,
-};
-const SENT_MODES: Readonly<Record<MaintenanceMode, SentMode>> = {
-  lazy: SentMode.MAINTENANCE_MODE_LAZY,
-  eager: SentMode.MAINTENANCE_MODE_EAGER,
-  scheduled: SentMode.MAINTENANCE_MODE_SCHEDULED,
-};
+const SENT_KINDS = { 'state-view': 1, 'state-change': 2, presenter: 3 } as const;
+const SENT_MODES = { lazy: 1, eager: 2, scheduled: 3 } as const;
 
 export function versionMethods(context: GrpcContext): readonly UnaryMethod[] {
   return [

@@ -91,21 +91,23 @@ export class Gate {
   #identified(opening: Opening, access: Access, limits: RateLimits | undefined): Promise<Principal> | undefined {
     const { headers, client } = opening;
     const address = client?.host;
+    const known = (principal: Principal): Principal => {
+      count({ principal, address }, limits);
+      return principal;
+    };
+    const unknown = (failure: unknown): never => {
+      count({ address }, limits);
+      throw failure;
+    };
     let found: Principal | Promise<Principal>;
     try {
       found = access.authenticator.identify(new SentCredentials(opening));
     } catch (failure) {
-      count({ address }, limits);
-      throw failure;
+      return unknown(failure);
     }
-    if (!(found instanceof Promise)) {
-      count({ principal: found, address }, limits);
-      this.#callers.set(headers, found);
-      return undefined;
-    }
-    const counted = later(found, address, limits);
+    const counted = found instanceof Promise ? found.then(known, unknown) : known(found);
     this.#callers.set(headers, counted);
-    return counted;
+    return counted instanceof Promise ? counted : undefined;
   }
 
   #of(access: Access, principal: Principal, { name }: Method): Method {
@@ -121,22 +123,6 @@ export class Gate {
     this.#methods.set(principal, made);
     return made;
   }
-}
-
-async function later(
-  found: Promise<Principal>,
-  address: string | undefined,
-  limits: RateLimits | undefined,
-): Promise<Principal> {
-  let principal: Principal;
-  try {
-    principal = await found;
-  } catch (failure) {
-    count({ address }, limits);
-    throw failure;
-  }
-  count({ principal, address }, limits);
-  return principal;
 }
 
 /** @throws DatabaseError rate_limited */

@@ -23,27 +23,13 @@ export interface HealthSource {
   readonly writable: () => boolean;
 }
 
-/** The methods of the service; their statuses are kept fresh until `stop`. */
-export interface HealthService {
-  readonly methods: readonly Method[];
-  /** Refreshes the statuses now: for a node that begins to drain. */
-  refresh(): void;
-  stop(): void;
-}
-
 const SERVICE = 'grpc.health.v1.Health';
 const REFRESH_EVERY_MS = 1000;
 const NAME_BYTES_MAX = 255;
 const REQUEST = 'grpc.health.v1.HealthCheckRequest';
 const SERVICE_TAG = 0x0a;
 
-export function createHealthService(source: HealthSource): HealthService {
-  const board = new StatusBoard(source);
-  const timer = setInterval(() => board.refresh(), REFRESH_EVERY_MS).unref();
-  return { methods: methodsOf(board), refresh: () => board.refresh(), stop: () => clearInterval(timer) };
-}
-
-function methodsOf(board: StatusBoard): readonly Method[] {
+export function healthMethods(board: HealthBoard): readonly Method[] {
   const traits = { service: SERVICE, messageBytesMax: OPEN_REQUEST_BYTES_MAX };
   return [
     {
@@ -84,7 +70,7 @@ function methodsOf(board: StatusBoard): readonly Method[] {
 }
 
 /** Sends the status now and after every change, until the call ends. A slow reader gets the latest one. */
-function watch(board: StatusBoard, call: Call, name: string): Promise<void> {
+function watch(board: HealthBoard, call: Call, name: string): Promise<void> {
   let told: Serving | undefined;
   let isSending = false;
   // Sends at once if possible: a draining node ends the call right after it has notified its watchers.
@@ -117,8 +103,9 @@ function nameOf(bytes: Uint8Array): string {
   return name;
 }
 
-/** The last known status of each name, and its watchers. */
-class StatusBoard {
+/** The last known status of each name, and its watchers. It is kept fresh until `stop`. */
+export class HealthBoard {
+  readonly #timer: NodeJS.Timeout = setInterval(() => this.refresh(), REFRESH_EVERY_MS).unref();
   readonly #probes: ReadonlyMap<string, () => boolean>;
   readonly #serving = new Map<string, boolean>();
   readonly #watchers = new Set<() => void>();
@@ -133,6 +120,11 @@ class StatusBoard {
     this.refresh();
   }
 
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  /** Refreshes the statuses now: for a node that begins to drain. */
   refresh(): void {
     let isChanged = false;
     for (const [name, probe] of this.#probes) {

@@ -1,21 +1,12 @@
 /** The metrics of gRPC calls, under the names that existing dashboards know. */
 import type { Count, GrpcMethodLabels, Metrics, Observe } from '#observability';
 import { CLUSTER_ADMIN } from './context.ts';
-import type { MethodMeter } from './wire/method-traits.ts';
-
-/** A metered method, including the streams of reflection. */
-export interface MeteredMethod {
-  readonly kind: GrpcMethodLabels['grpc_type'];
-  readonly service: string;
-  readonly name: string;
-}
-
-export type MeterOf = (method: MeteredMethod) => MethodMeter;
+import type { MethodMeter, MethodTraits } from './wire/method-traits.ts';
 
 /** Success and faults of the node: exported as 0 from the start. */
 const CODES_FROM_THE_START = ['OK', 'UNAVAILABLE', 'DEADLINE_EXCEEDED', 'RESOURCE_EXHAUSTED', 'INTERNAL'];
 
-export function methodMeters(metrics: Metrics): MeterOf {
+export function methodMeters(metrics: Metrics): (method: MethodTraits) => MethodMeter {
   const meters: Meter[] = [];
   const inFlight = metrics.gauge('cairn_inflight_requests', { plane: 'grpc' });
   metrics.beforeScrape(() => {
@@ -45,7 +36,7 @@ class Meter implements MethodMeter {
   #shown: Shown | undefined;
   #inFlight = 0;
 
-  constructor(metrics: Metrics, method: MeteredMethod) {
+  constructor(metrics: Metrics, method: MethodTraits) {
     this.#metrics = metrics;
     this.#labels = { grpc_type: method.kind, grpc_service: method.service, grpc_method: method.name };
   }

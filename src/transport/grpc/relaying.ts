@@ -11,7 +11,7 @@ import { DatabaseError } from '#base';
 import { COUNTED } from '../rate-limits.ts';
 import { type Asked, type Asking, type Attempt, isUntried, RELAYED, type Relay } from '../relay.ts';
 import { reasonOf, statusOfError } from './error-status.ts';
-import { RelayConnections } from './relay-connections.ts';
+import type { RelayConnections } from './relay-connections.ts';
 import { SliceWriter } from './slice-writer.ts';
 import { parseTransactRequest } from './transact-request.ts';
 import type { Call } from './wire/call.ts';
@@ -30,38 +30,30 @@ interface RelayedCall extends Pick<Asked, 'isWrite'> {
 const NOT_PASSED: ReadonlySet<string> = new Set([...OWN_HEADERS, CLIENT_CERT, COUNTED]);
 const UNANSWERED: Attempt = { kind: 'lost' };
 
-export interface GrpcRelaying {
-  /** Relays the call, if another node can answer it; undefined: the failure is the answer. */
-  readonly elsewhere: (call: Call, failure: unknown) => Promise<void> | undefined;
-  close(): void;
+/** Relays the call, if another node can answer it; undefined: the failure is the answer. */
+export function relayed(
+  connections: RelayConnections,
+  relay: Relay,
+  call: Call,
+  failure: unknown,
+): Promise<void> | undefined {
+  const elsewhere = relay.elsewhere(failure, call.header(RELAYED));
+  if (elsewhere === undefined) return undefined;
+  const { message, method, trace } = call;
+  const isWrite = method.namesLeader === true;
+  const isRepeatable = (): boolean =>
+    method.name === 'Transact' && parseTransactRequest(message).transactionId !== undefined;
+  const asked = { protocol: 'grpc', isWrite, isRepeatable, span: trace?.span } as const;
+  return relay.relay(elsewhere, asked, (asking) => relayCall({ call, message, connections, relay, isWrite }, asking));
 }
 
-export function createGrpcRelaying(relay: Relay): GrpcRelaying {
-  const connections = new RelayConnections(relay.dial);
-  return {
-    elsewhere: (call, failure) => {
-      const elsewhere = relay.elsewhere(failure, call.header(RELAYED));
-      if (elsewhere === undefined) return undefined;
-      const { message, method, trace } = call;
-      const isWrite = method.namesLeader === true;
-      const isRepeatable = (): boolean =>
-        method.name === 'Transact' && parseTransactRequest(message).transactionId !== undefined;
-      const relayed = { call, message, connections, relay, isWrite };
-      return relay.relay(elsewhere, { protocol: 'grpc', isWrite, isRepeatable, span: trace?.span }, (asking) =>
-        relayCall(relayed, asking),
-      );
-    },
-    close: () => connections.close(),
-  };
-}
-
-async function relayCall(relayed: RelayedCall, asking: Asking): Promise<Attempt> {
-  const { call, connections, message } = relayed;
-  const stream = await connections.open(asking.holder, headersFor(relayed, asking), call.signal);
+async function relayCall(asked: RelayedCall, asking: Asking): Promise<Attempt> {
+  const { call, connections, message } = asked;
+  const stream = await connections.open(asking.holder, headersFor(asked, asking), call.signal);
   using reply = stream && new Reply(stream, message, call.signal);
   if (call.ended) return { kind: 'abandoned' };
   if (reply === undefined) return { kind: 'unreached' };
-  const attempt = await (call.method.kind === 'unary' ? unary(relayed, reply, asking) : streamed(call, reply));
+  const attempt = await (call.method.kind === 'unary' ? unary(asked, reply, asking) : streamed(call, reply));
   return call.ended && attempt.kind === 'lost' ? { kind: 'abandoned' } : attempt;
 }
 

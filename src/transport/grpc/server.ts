@@ -10,14 +10,15 @@ import { endedConnections } from './ended-connections.ts';
 import { statusOfError, statusOfFailure, withLeader } from './error-status.ts';
 import { streamMethods } from './event-streams.ts';
 import { Gate } from './gate.ts';
-import { createHealthService } from './health.ts';
+import { HealthBoard, healthMethods } from './health.ts';
 import { leaderPlane, type OutsideAddresses } from './leader-plane.ts';
 import { callPlaces, GRPC_LIMITS } from './limits.ts';
 import { LeaderTrailers } from './metadata.ts';
 import { methodMeters } from './meters.ts';
 import { publishingMethods } from './publishing.ts';
 import { reflectionMethods } from './reflection.ts';
-import { createGrpcRelaying } from './relaying.ts';
+import { RelayConnections } from './relay-connections.ts';
+import { relayed } from './relaying.ts';
 import { stateChangeMethods } from './state-changes.ts';
 import { stateViewMethods } from './state-views.ts';
 import { transactionMethods } from './transactions.ts';
@@ -70,15 +71,15 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
   const { service, logger, metrics, onFatal, host, budgets, relay, access, rateLimits, tracer, gzipBytesMin } = options;
   const limits = { ...GRPC_LIMITS, callsMax: callPlaces(budgets.streams.bytesMax), ...options.limits };
   let draining = false;
-  const health = createHealthService({
+  const health = new HealthBoard({
     readable: () => !draining && service.health().readable,
     writable: () => !draining && service.health().writable,
   });
   const meterOf = methodMeters(metrics);
-  const relaying = relay && createGrpcRelaying(relay);
+  const connections = relay && new RelayConnections(relay.dial);
   const gate = new Gate(rateLimits, access, (own) => methodsOf(own, true));
   const server = new WireServer({
-    methods: [...methodsOf(service, false), ...health.methods, ...reflectionMethods()],
+    methods: [...methodsOf(service, false), ...healthMethods(health), ...reflectionMethods()],
     refusalOf: gate.refusalOf,
     handlerFor: access && gate.handlerFor,
     limits,
@@ -99,9 +100,9 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
       const isLet = status.code !== 'UNAUTHENTICATED' && status.code !== 'PERMISSION_DENIED';
       return namesLeader && !isNamed && isLet ? withLeader(status, service.leader()) : status;
     },
-    ...(relaying !== undefined && { elsewhere: relaying.elsewhere }),
+    elsewhere: connections && ((call, failure) => relayed(connections, relay, call, failure)),
   });
-  const port = await server.listen({ host, port: options.port, held: options.held });
+  const port = await server.connections.listen({ host, port: options.port, held: options.held });
   const announceDrain = (): void => {
     draining = true;
     health.refresh();
@@ -109,12 +110,12 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
   return {
     address: `${host.includes(':') ? `[${host}]` : host}:${port}`,
     port,
-    makeRoom: () => server.makeRoom(),
+    makeRoom: () => server.connections.makeRoom(),
     announceDrain,
     drain: async (graceMs) => {
       announceDrain();
       await server.drain(graceMs);
-      relaying?.close();
+      connections?.close();
       health.stop();
     },
   };

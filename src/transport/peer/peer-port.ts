@@ -171,7 +171,7 @@ class BoundPort implements PeerPort {
       if (first[0] === HELLO_BEGINS) return this.#serveLane(connection.setNoDelay(true), first);
       connection.pause();
       connection.unshift(first);
-      this.#server.accept(connection);
+      this.#server.connections.accept(connection);
     });
   }
 

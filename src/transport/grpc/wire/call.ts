@@ -21,13 +21,6 @@ import type { PeerStream, Room, StreamListener } from './peer-stream.ts';
 import type { Place } from './shares.ts';
 import { type CallStatus, type Fields, type GrpcStatusName, OK } from './status.ts';
 
-export interface CallParts {
-  readonly method: MethodTraits;
-  readonly meter: MethodMeter;
-  readonly peer: PeerStream;
-  readonly shared: SharedParts;
-}
-
 /** Parts that all calls of a server share. */
 export interface SharedParts extends WireParts {
   readonly slices: WorkQueue;
@@ -90,15 +83,15 @@ export class Call implements StreamListener {
   #unsent = 0;
   #onDrained: (() => void) | undefined;
 
-  constructor(parts: CallParts) {
-    this.method = parts.method;
-    this.#output = new Output(parts.peer.stream);
-    this.#meter = parts.meter;
-    this.peer = parts.peer;
-    this.#shared = parts.shared;
-    this.#meter.started();
-    if (parts.method.kind !== 'bidi_stream') this.#meter.received();
-    parts.peer.call = this;
+  constructor(method: MethodTraits, meter: MethodMeter, peer: PeerStream, shared: SharedParts) {
+    this.method = method;
+    this.#output = new Output(peer.stream);
+    this.#meter = meter;
+    this.peer = peer;
+    this.#shared = shared;
+    meter.started();
+    if (method.kind !== 'bidi_stream') meter.received();
+    peer.call = this;
   }
 
   get ended(): boolean {
@@ -127,13 +120,13 @@ export class Call implements StreamListener {
 
   /** Time until its deadline; undefined when it has none. */
   get leftMs(): number | undefined {
-    const deadlineMs = this.#deadlineMs;
+    const { deadlineMs } = this.peer;
     return Number.isFinite(deadlineMs) ? deadlineMs - Date.now() : undefined;
   }
 
   /** True when its deadline has passed, even if its timer has not fired yet. */
   get isLate(): boolean {
-    return this.#deadlineMs <= Date.now();
+    return this.peer.deadlineMs <= Date.now();
   }
 
   /** Aborts when the call ends, with the reason as a `DatabaseError`. */
@@ -343,11 +336,6 @@ export class Call implements StreamListener {
     if (this.#unsent === 0) this.#onDrained?.();
   }
 
-  /** Called by the stream: the rest of the request is malformed. */
-  faulted(status: CallStatus): void {
-    this.finish(status);
-  }
-
   /** Called by the stream: its deadline has passed. */
   expired(status: CallStatus): void {
     this.#output.finish(status, this.peer.hasEnded);
@@ -365,10 +353,6 @@ export class Call implements StreamListener {
     const hasLeft = this.#unsent === 0;
     if (this.#isComplete && (hasLeft || !this.isLate)) this.#end('OK');
     else this.#end(this.isLate ? 'DEADLINE_EXCEEDED' : 'CANCELLED');
-  }
-
-  get #deadlineMs(): number {
-    return this.peer.deadlineMs;
   }
 
   #end(code: GrpcStatusName): void {

@@ -88,8 +88,8 @@ export interface StreamListener {
   closed(): void;
   /** The deadline has passed. */
   expired(status: CallStatus): void;
-  /** The stream has sent a reply and then received a malformed frame. */
-  faulted(status: CallStatus): void;
+  /** Ends the call: after its first reply a malformed frame has arrived. */
+  finish(status: CallStatus): void;
 }
 
 /** Receives the messages of a stream of requests. */
@@ -108,6 +108,10 @@ export class PeerStream implements Opening, MessageListener {
   messages: StreamedMessages | undefined;
   /** Undefined until the call begins. */
   call: StreamListener | undefined;
+  /** True when the request has ended. */
+  hasEnded = false;
+  /** Infinity: none. */
+  deadlineMs: number = Number.POSITIVE_INFINITY;
   readonly #server: WireParts;
   readonly #parts: PeerStreamParts;
   /** Memory that is released with the stream. */
@@ -118,10 +122,8 @@ export class PeerStream implements Opening, MessageListener {
   #request: Hold | undefined;
   #received = 0;
   #pieces = 0;
-  #hasEnded = false;
   /** Deadline of the current phase; Infinity while a handler works. */
   #dueMs: number;
-  #deadlineMs = Number.POSITIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
 
   /** The headers have no fault. */
@@ -137,20 +139,10 @@ export class PeerStream implements Opening, MessageListener {
     this.#dueMs = performance.now() + server.limits.receiveMs;
     const leftMs = timeoutMs(headers);
     if (leftMs !== undefined) {
-      this.#deadlineMs = Date.now() + leftMs;
+      this.deadlineMs = Date.now() + leftMs;
       this.#timer = setTimeout(() => this.#expire(), leftMs);
     }
     this.#read();
-  }
-
-  /** Infinity: none. */
-  get deadlineMs(): number {
-    return this.#deadlineMs;
-  }
-
-  /** True when the request has ended. */
-  get hasEnded(): boolean {
-    return this.#hasEnded;
   }
 
   /** Compression of its message; undefined: none. */
@@ -165,7 +157,7 @@ export class PeerStream implements Opening, MessageListener {
   refuse(fault: FrameFault): void {
     if (this.isGone) return;
     if (this.stream.headersSent) {
-      this.call?.faulted(this.#answerTo(fault));
+      this.call?.finish(this.#answerTo(fault));
       return;
     }
     const headers = headersOf(this.#answerTo(fault));
@@ -186,7 +178,7 @@ export class PeerStream implements Opening, MessageListener {
 
   /** Answers and closes a stream whose message is incomplete, so no handler has it. */
   answerEarly(status: CallStatus): void {
-    if (!this.#hasEnded) this.answer(status);
+    if (!this.hasEnded) this.answer(status);
   }
 
   /**
@@ -326,15 +318,15 @@ export class PeerStream implements Opening, MessageListener {
 
   /** The request ends; when the stream is closed, for another reason. */
   #end(): void {
-    if (this.#hasEnded || !this.#isWhole()) return;
-    this.#hasEnded = true;
+    if (this.hasEnded || !this.#isWhole()) return;
+    this.hasEnded = true;
     if (this.messages === undefined) this.#parts.rule.serve(this);
     else this.messages.end();
   }
 
   #expire(): void {
     // Timers and the clock may differ.
-    this.#deadlineMs = Math.min(this.#deadlineMs, Date.now());
+    this.deadlineMs = Math.min(this.deadlineMs, Date.now());
     const status = this.#server.refusals.expired(String(this.headers.known['grpc-timeout']));
     if (this.call === undefined) this.answer(status);
     else this.call.expired(status);

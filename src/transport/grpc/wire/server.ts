@@ -7,11 +7,10 @@
  * Not here: the meaning of messages. Requests that violate the protocol are refused before a handler sees them
  * (request-headers.ts, frame-reader.ts).
  */
-import type { Socket } from 'node:net';
 import { Slots } from '#base';
 import { WorkQueue } from '../../work-queue.ts';
 import { Call, type SharedParts } from './call.ts';
-import { Connections, type ListenPlace } from './connections.ts';
+import { Connections } from './connections.ts';
 import type { Packing } from './frame-reader.ts';
 import type { DuplexMethod, Method } from './method.ts';
 import { type CallKind, type CallTrace, callKind, type MethodMeter, type MethodTraits } from './method-traits.ts';
@@ -42,7 +41,7 @@ export interface WireServerParts extends WireParts {
    * Lets another node answer after a handler has failed and sent nothing; undefined: no other node can. An error
    * that it rejects with is the answer.
    */
-  readonly elsewhere?: (call: Call, failure: unknown) => Promise<void> | undefined;
+  readonly elsewhere?: ((call: Call, failure: unknown) => Promise<void> | undefined) | undefined;
   /** Returns the status for an error of a handler. `onBug` logs the error, and returns the status for any bug. */
   readonly statusOf: (failure: unknown, method: MethodTraits, onBug: (bug: unknown) => CallStatus) => CallStatus;
 }
@@ -57,7 +56,8 @@ export class WireServer {
   readonly #parts: WireServerParts;
   readonly #calls = new Slots<Call>();
   readonly #shared: SharedParts;
-  readonly #connections: Connections;
+  /** Listens, and accepts connections. */
+  readonly connections: Connections;
   readonly #shares: Readonly<Record<CallKind, Shares>>;
   /** Calls that have arrived. */
   readonly #beginning = new WorkQueue();
@@ -77,25 +77,7 @@ export class WireServer {
     const { waiting, reading } = limits.callsMax;
     this.#shares = { waiting: new Shares(waiting), reading: new Shares(reading) };
     const rules = parts.methods.map((method) => [`/${method.service}/${method.name}`, this.#ruleOf(method)] as const);
-    this.#connections = new Connections(parts, new Map(rules));
-  }
-
-  /**
-   * Binds and returns the port.
-   * @throws DatabaseError `unavailable` when the address cannot be bound.
-   */
-  listen(address: ListenPlace): Promise<number> {
-    return this.#connections.listen(address);
-  }
-
-  /** Serves a connection that another server has accepted. */
-  accept(socket: Socket): void {
-    this.#connections.accept(socket);
-  }
-
-  /** Closes the connection that has waited longest for a complete request; false: none waits. */
-  makeRoom(): boolean {
-    return this.#connections.makeRoom();
+    this.connections = new Connections(parts, new Map(rules));
   }
 
   /** Calls in flight. */
@@ -109,9 +91,9 @@ export class WireServer {
    */
   async drain(graceMs: number): Promise<void> {
     this.#draining = true;
-    const closed = this.#connections.close();
+    const closed = this.connections.close();
     for (const call of this.#calls.values()) if (mayLast(call)) call.finish(this.#parts.refusals.draining);
-    const force = (): void => this.#connections.cut();
+    const force = (): void => this.connections.cut();
     const timers = [setTimeout(force, graceMs)];
     void this.#idle().then(() => timers.push(setTimeout(force, Math.min(FLUSH_MS, graceMs))));
     await closed;
@@ -121,7 +103,7 @@ export class WireServer {
   /** Ends all connections at once. */
   cut(): void {
     this.#draining = true;
-    this.#connections.cut();
+    this.connections.cut();
   }
 
   /** Resolves when no call is in flight. */
@@ -152,7 +134,7 @@ export class WireServer {
 
   /** A stream of requests has begun. */
   #opened(peer: PeerStream, method: DuplexMethod, meter: MethodMeter): void {
-    const call = new Call({ method, meter, peer, shared: this.#shared });
+    const call = new Call(method, meter, peer, this.#shared);
     if (!this.#accept(call, () => true)) return;
     const messages = new RequestMessages({ call, unpacker: this.#unpacker, bytesMax: method.streamBytesMax });
     peer.messages = messages;
@@ -162,7 +144,7 @@ export class WireServer {
   /** A request of one message has arrived. */
   #arrived(peer: PeerStream, method: Method, meter: MethodMeter): void {
     const goOn = (hasRoom: boolean): void => {
-      const call = new Call({ method, meter, peer, shared: this.#shared });
+      const call = new Call(method, meter, peer, this.#shared);
       call.trace = this.#parts.traceOf?.(call);
       const { length } = call.message;
       const takeRoom = (): boolean =>
