@@ -1,5 +1,6 @@
 /** Sessions of MCP protocol versions up to 2025-11-25. Later versions have none (endpoint.ts). */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { NodeStreamableHTTPServerTransport } from '@modelcontextprotocol/node';
 import type { Server } from '@modelcontextprotocol/server';
 import type { McpSessionEnd } from '#observability';
@@ -93,12 +94,7 @@ export class Session {
   /** Waits for a moment until the client has said that it is ready: its requests may overtake that notification. */
   async isReady(): Promise<boolean> {
     if (this.#isInitialized) return true;
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, INITIALIZED_WAIT_MS);
-    });
-    await Promise.race([this.#initialized.promise, late]);
-    clearTimeout(timer);
+    await Promise.race([this.#initialized.promise, sleep(INITIALIZED_WAIT_MS, undefined, { ref: false })]);
     return this.#isInitialized;
   }
 

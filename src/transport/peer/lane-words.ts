@@ -74,17 +74,10 @@ export const ECHO: Uint8Array = Uint8Array.of(ECHO_BYTE);
 export const HERE: Uint8Array = Uint8Array.of(3);
 
 export function recordHead(length: number): Uint8Array {
-  const turned = ~length;
-  return Uint8Array.of(
-    length,
-    length >>> 8,
-    length >>> 16,
-    length >>> 24,
-    turned,
-    turned >>> 8,
-    turned >>> 16,
-    turned >>> 24,
-  );
+  const head = new DataView(new ArrayBuffer(RECORD_HEAD_BYTES));
+  head.setUint32(0, length, true);
+  head.setInt32(4, ~length, true);
+  return new Uint8Array(head.buffer);
 }
 
 /** Length of the record with this head; undefined for an invalid head. */
