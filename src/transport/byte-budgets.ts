@@ -32,16 +32,16 @@ export interface ByteBudgetSizes {
   /** Default: as much as for requests. */
   readonly streamBytesMax?: number;
   /** Time without progress after which a client loses its bytes to clients that wait for them. */
-  readonly patienceMs?: number;
+  readonly stallMs?: number;
   readonly waitMs?: number;
   /** Real time unless a test decides. */
   readonly time?: BudgetTime;
 }
 
-const PATIENCE_MS = 10_000;
+const STALL_MS = 10_000;
 
-/** Longer than the patience, so that a client that waits receives the bytes of an eviction. */
-const WAIT_MS: number = PATIENCE_MS + 5_000;
+/** Longer than the stall timeout, so that a client that waits receives the bytes of an eviction. */
+const WAIT_MS: number = STALL_MS + 5_000;
 
 /** Size of the budget for small replies, as a part of that for replies, on top of it. */
 const SMALL_PER_BUDGET = 1 / 4;
@@ -54,8 +54,8 @@ export const RETRY_AFTER_MS = 1_000;
 
 export function createByteBudgets(sizes: ByteBudgetSizes): ByteBudgets {
   const { requestBytesMax, unsentBytesMax, streamBytesMax = requestBytesMax } = sizes;
-  const { patienceMs = PATIENCE_MS, waitMs = WAIT_MS, time = REAL_TIME } = sizes;
-  const shared = { patienceMs, time };
+  const { stallMs = STALL_MS, waitMs = WAIT_MS, time = REAL_TIME } = sizes;
+  const shared = { stallMs, time };
   return {
     requests: new MemoryBudget({ bytesMax: requestBytesMax, provenPart: PROVEN_PART, ...shared }),
     streams: new MemoryBudget({ bytesMax: streamBytesMax, ...shared }),

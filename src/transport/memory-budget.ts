@@ -11,12 +11,12 @@
  *
  * - Share: a connection gets more while as much is free as it then has. Its only hold needs no share. So n connections
  *   that take what they can have an (n + 1)th each, and as much is free for another one.
- * - Progress: a hold of which nothing has come or left for a quarter of the patience is evicted when a connection with
- *   less has no room; after all of the patience where only the end is seen. No more are evicted than are needed, and
- *   none when that is not enough. A hold that the node works with is not evicted.
- * - Standing: a connection whose last reply left, or whose last request came, within a second is proven. It is served
+ * - Progress: a hold without progress for a quarter of the stall timeout may be evicted when a connection with less has
+ *   no room; where only its end is observable, after the whole timeout. No more are evicted than are needed, and none
+ *   when that is not enough. A hold that the node works with is not evicted.
+ * - Proven connections: one whose last reply left, or whose last request came, within a second is proven. It is served
  *   first, and has a part of the budget that others do not get. A connection that lost a hold evicts no other one for
- *   as long as the patience, and is served last: crowds that come back at once do not keep others out.
+ *   the stall timeout, and is served last: crowds that come back at once do not keep others out.
  * - Turns: connections that wait are served in turn, one hold each. A connection with 500 streams counts as one.
  *
  * A hundred connections of one client count as a hundred clients.
@@ -41,8 +41,8 @@ export const REAL_TIME: BudgetTime = {
 
 export interface MemoryBudgetOptions {
   readonly bytesMax: number;
-  /** Longest time without progress of a hold of which only the end is seen. */
-  readonly patienceMs: number;
+  /** Stall timeout: longest time without progress of a hold of which only the end is observable. */
+  readonly stallMs: number;
   /** Part of the budget that only proven connections get. Default: none. */
   readonly provenPart?: number;
   /** Real time unless a test decides. */
@@ -55,13 +55,13 @@ export type Evict = () => void;
 /** A client that sends or takes all within this time is quick, also when the thread of the node stalls for a moment. */
 export const QUICK_MS = 1_000;
 
-const STOPPED_PER_PATIENCE = 1 / 4;
+const WATCHED_STALL_PART = 1 / 4;
 
 /** Bytes that count as progress: no client of HTTP/2 sends less before it must be answered. */
 const PROGRESS_BYTES = 16 * 1024;
 
-/** Searches for holds without progress in each patience, while connections wait. */
-const LOOKS_PER_PATIENCE = 32;
+/** Searches for holds without progress per stall timeout, while connections wait. */
+const LOOKS_PER_STALL = 32;
 
 /** Waiting connections for which holds are evicted in one look. */
 const EVICTING_MAX = 32;
@@ -70,7 +70,7 @@ export class MemoryBudget {
   readonly bytesMax: number;
   /** Part of it that every connection can get. */
   readonly commonBytes: number;
-  readonly #patienceMs: number;
+  readonly #stallMs: number;
   readonly #time: BudgetTime;
   readonly #accounts = new WeakMap<object, Account>();
   /** Holds that may be evicted, the longest without progress first. */
@@ -85,10 +85,10 @@ export class MemoryBudget {
   #isServing = false;
   #stopLooking: (() => void) | undefined;
 
-  constructor({ bytesMax, patienceMs, provenPart = 0, time = REAL_TIME }: MemoryBudgetOptions) {
+  constructor({ bytesMax, stallMs, provenPart = 0, time = REAL_TIME }: MemoryBudgetOptions) {
     this.bytesMax = bytesMax;
     this.commonBytes = Math.ceil(bytesMax * (1 - provenPart));
-    this.#patienceMs = patienceMs;
+    this.#stallMs = stallMs;
     this.#time = time;
   }
 
@@ -142,7 +142,7 @@ export class MemoryBudget {
       signal.addEventListener('abort', giveUp, { once: true });
       this.#waiters.add(account.line, waiter.link);
       this.#waiting += 1;
-      this.#stopLooking ??= this.#time.every(this.#patienceMs / LOOKS_PER_PATIENCE, () => this.#look());
+      this.#stopLooking ??= this.#time.every(this.#stallMs / LOOKS_PER_STALL, () => this.#look());
     });
   }
 
@@ -179,7 +179,7 @@ export class MemoryBudget {
 
   /** For accounts: whether an eviction at that time still counts. */
   isRecent(evictedMs: number): boolean {
-    return this.#time.nowMs() - evictedMs < this.#patienceMs;
+    return this.#time.nowMs() - evictedMs < this.#stallMs;
   }
 
   /** Bytes that others must release before the account gets so many. */
@@ -200,8 +200,8 @@ export class MemoryBudget {
     const chosen: Hold[] = [];
     for (const hold of this.#evictable.values()) {
       const stoppedMs = nowMs - hold.progressMs;
-      if (missing <= 0 || stoppedMs < this.#patienceMs * STOPPED_PER_PATIENCE) break;
-      if (stoppedMs < this.#patienceMs && !hold.isWatched) continue;
+      if (missing <= 0 || stoppedMs < this.#stallMs * WATCHED_STALL_PART) break;
+      if (stoppedMs < this.#stallMs && !hold.isWatched) continue;
       const isHeavier = account.bytes === own || hold.account.bytes >= account.bytes + bytes;
       if (hold.account === account || !isHeavier) continue;
       chosen.push(hold);
@@ -227,7 +227,7 @@ export class MemoryBudget {
       if (hold.progressMs > lateMs) break;
       hold.account.isProven = false;
     }
-    const longMs = this.#time.nowMs() - this.#patienceMs * STOPPED_PER_PATIENCE;
+    const longMs = this.#time.nowMs() - this.#stallMs * WATCHED_STALL_PART;
     const isStarving = ({ account, sinceMs }: Waiter): boolean => account.rank === 1 && sinceMs <= longMs;
     this.#isStarving = this.bytesMax > this.commonBytes && [...this.#waiters.firsts()].some(isStarving);
     this.#serve();
@@ -295,7 +295,7 @@ class Waiter {
   }
 }
 
-/** Bytes that one connection holds of a budget, and its standing. */
+/** Bytes that one connection holds of a budget, and whether it is proven. */
 export class Account {
   /** Used by the budget, and so are the next three. */
   readonly line: Line<Waiter> = new Line<Waiter>();
@@ -424,7 +424,7 @@ export class Hold {
     this.#begin();
   }
 
-  /** The client must act from now on, and only the end is seen. */
+  /** The client must act from now on, and only the end is observable. */
   watchEnd(): void {
     this.isWatched = false;
     this.#begin();

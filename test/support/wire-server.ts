@@ -37,7 +37,7 @@ export interface WireOptions {
 }
 
 /** Time to wait for a reader before another one gets its budget. */
-export const PATIENCE_MS = 50;
+export const STALL_MS = 50;
 
 const MUCH = 2 ** 30;
 
@@ -70,7 +70,7 @@ export async function startWireServer(options: WireOptions): Promise<WireFixture
   const [ended, refused, endings]: [string[], string[], string[]] = [[], [], []];
   const time = new ManualTime();
   const bytes = { requestBytesMax: requests, streamBytesMax: streams, unsentBytesMax: unsent };
-  const budgets = createByteBudgets({ ...bytes, patienceMs: PATIENCE_MS, time });
+  const budgets = createByteBudgets({ ...bytes, stallMs: STALL_MS, time });
   const nothing = (): void => undefined;
   const server = new WireServer({
     methods: options.methods,

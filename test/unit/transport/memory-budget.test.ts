@@ -5,8 +5,8 @@ import { type Account, type Hold, MemoryBudget, QUICK_MS } from '../../../src/tr
 import { ManualTime } from '../../support/budget-time.ts';
 
 const NEVER: AbortSignal = new AbortController().signal;
-const PATIENCE_MS = 10_000;
-const STOPPED_MS = PATIENCE_MS / 4;
+const STALL_MS = 10_000;
+const STOPPED_MS = STALL_MS / 4;
 const LARGE = 100_000;
 
 const nothing = (): void => undefined;
@@ -20,7 +20,7 @@ let holds: Map<string, Hold>;
 
 function start(bytesMax: number, provenPart = 0): void {
   time = new ManualTime();
-  budget = new MemoryBudget({ bytesMax, patienceMs: PATIENCE_MS, provenPart, time });
+  budget = new MemoryBudget({ bytesMax, stallMs: STALL_MS, provenPart, time });
   evicted = [];
   granted = [];
   holds = new Map();
@@ -132,7 +132,7 @@ describe('holds of clients without progress', () => {
     const pinned = held('b', 16);
     pinned.pin();
     pinned.moved();
-    time.advance(PATIENCE_MS - 1);
+    time.advance(STALL_MS - 1);
     expect([account().hasRoom(1), evicted]).toEqual([false, []]);
     time.advance(1);
     expect([account().hasRoom(17), account().hasRoom(16), evicted]).toEqual([false, true, ['a']]);
@@ -157,7 +157,7 @@ describe('holds of clients without progress', () => {
     time.advance(STOPPED_MS);
     const other = account().tryTake(32, nothing);
     other?.watch();
-    time.advance(PATIENCE_MS - 1);
+    time.advance(STALL_MS - 1);
     expect([evicted, crowd.hasRoom(1)]).toEqual([['crowd'], false]);
     time.advance(1);
     expect(crowd.hasRoom(1)).toBe(true);
@@ -229,7 +229,7 @@ describe('waiting connections', () => {
     const filled = held('a', 24);
     const borrower = account();
     expect([borrower.tryBorrow(8, nothing)?.bytes, borrower.tryBorrow(1, nothing)]).toEqual([8, undefined]);
-    time.advance(PATIENCE_MS);
+    time.advance(STALL_MS);
     expect([borrower.tryBorrow(1, nothing), evicted]).toEqual([undefined, []]);
     filled.pin();
     void ask('waits', account(), 20);

@@ -190,7 +190,7 @@ export class Call implements StreamListener {
     assert(this.method.kind === 'unary', 'Only a unary call is answered with one message', this.method.name);
     const holds = this.#watched;
     for (const hold of holds) {
-      // A client has the whole patience to read the reply to a write.
+      // A client has the whole stall timeout to read the reply to a write.
       if (this.method.mustAnswer === true) hold.watchEnd();
       else hold.watch();
     }

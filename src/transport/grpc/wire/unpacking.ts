@@ -21,10 +21,10 @@ export type Sender = Pick<PeerStream, 'connection' | 'isGone' | 'messageBytesMax
 /** Messages that are unpacked at a time. They share the threads of the pool with the writes of the store. */
 const AT_ONCE = 2;
 /** Its hold is never evicted. */
-const PATIENCE_MS = 10_000;
+const STALL_MS = 10_000;
 
 export class Unpacker {
-  readonly #slots = new MemoryBudget({ bytesMax: AT_ONCE, patienceMs: PATIENCE_MS });
+  readonly #slots = new MemoryBudget({ bytesMax: AT_ONCE, stallMs: STALL_MS });
 
   /** Decompresses in a thread of the pool; never more than the longest message. */
   async unpack(message: Uint8Array, encoding: Packing, sender: Sender): Promise<Unpacked> {

@@ -148,7 +148,7 @@ it('a connection of TLS that its client closes right after the acknowledgement i
     socket.once('close', closed.resolve);
     const onOpen = (): void => void (served += 1);
     const floods = new FrameFloods(() => undefined);
-    const requests = new MemoryBudget({ bytesMax: 0, patienceMs: 0 });
+    const requests = new MemoryBudget({ bytesMax: 0, stallMs: 0 });
     announceSettings({ socket, streams: STREAMS, withinMs: 60_000, requests, floods, onOpen });
   };
   await using server = createServer(new Authority().issue({ cn: 'server' }), serve).listen(0, '127.0.0.1');

@@ -9,8 +9,8 @@ import { RawGrpc } from '../../../support/raw-grpc.ts';
 
 const UNSENT_BYTES = 3_000_000;
 const EVENTS = 30;
-const PATIENCE_MS = 10_000;
-const STEPS_PER_PATIENCE = 2_000;
+const STALL_MS = 10_000;
+const STEPS_PER_STALL = 2_000;
 const DATA = 'x'.repeat(200_000);
 
 const pathOf = (method: string): string => `/cairn.v1.EventStore/${method}`;
@@ -22,7 +22,7 @@ describe.each(['QueryEvents', 'QueryEventBatches', 'ScanDatabaseLog', 'ScanLogBa
   (method) => {
     it('use at most the budget, and are cut off for a client that reads, with the reason', async () => {
       const time = new ManualTime();
-      const limits = { requestBytesMax: 2 ** 30, unsentBytesMax: UNSENT_BYTES, patienceMs: PATIENCE_MS, time };
+      const limits = { requestBytesMax: 2 ** 30, unsentBytesMax: UNSENT_BYTES, stallMs: STALL_MS, time };
       const budgets = createByteBudgets(limits);
       await using at = await startGrpcWorld({ shop: { transactions: EVENTS, eventsEach: 1, data: DATA } }, budgets);
       // Enough streams to use the whole budget, although each has only its share.
@@ -40,7 +40,7 @@ describe.each(['QueryEvents', 'QueryEventBatches', 'ScanDatabaseLog', 'ScanLogBa
         isOver = true;
       });
       await until(() => {
-        time.advance(PATIENCE_MS / STEPS_PER_PATIENCE);
+        time.advance(STALL_MS / STEPS_PER_STALL);
         return isOver;
       });
       const { status, body } = await answer;

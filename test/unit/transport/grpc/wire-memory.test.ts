@@ -8,7 +8,7 @@ import { GRPC_STATUS } from '../../../../src/transport/grpc/wire/status.ts';
 import { until } from '../../../support/budget-time.ts';
 import { RawGrpc, type RawReply, replyOn } from '../../../support/raw-grpc.ts';
 import { HELLO, packed, type SmallService, startSmallService } from '../../../support/small-service.ts';
-import { PATIENCE_MS, type WireOptions } from '../../../support/wire-server.ts';
+import { STALL_MS, type WireOptions } from '../../../support/wire-server.ts';
 
 let at: SmallService;
 
@@ -53,13 +53,13 @@ describe('the memory of a server', () => {
     await until(() => at.budgets.requests.used > 90_000);
     const answers = halves.map((stream) => replyOn(stream));
     expect(await replyOn(halfSent(WAIT, others[3]))).toMatchObject(NO_ROOM);
-    at.time.advance(PATIENCE_MS / 4);
+    at.time.advance(STALL_MS / 4);
     const whole = { path: '/test.Service/Echo', pieces: [frame(PART)] };
     expect((await others[4]?.call(whole))?.status).toBe(GRPC_STATUS.OK);
     expect(await answers[0]).toMatchObject(NO_ROOM);
     expect(halves.map(({ destroyed }) => destroyed)).toEqual([true, false, false]);
     at.budgets.requests.of({}).takeAnyway(60_000, () => undefined);
-    at.time.advance(PATIENCE_MS / 2);
+    at.time.advance(STALL_MS / 2);
     expect(await replyOn(halfSent(WAIT, others[0]))).toMatchObject(NO_ROOM);
     expect(halves.map(({ destroyed }) => destroyed)).toEqual([true, false, false]);
     for (const { session } of others) session.destroy();
@@ -94,7 +94,7 @@ describe('the memory of a server', () => {
       at.waiting.at(-1)?.reply(frame(new Uint8Array(bytes)));
       return answer;
     };
-    at.time.advance(PATIENCE_MS / 4 - 1);
+    at.time.advance(STALL_MS / 4 - 1);
     expect(await reply(150_000)).toMatchObject({ status: GRPC_STATUS.UNAVAILABLE, message: 'no room' });
     at.time.advance(1);
     const { status, body } = await reply(150_000);

@@ -17,7 +17,7 @@ import { cloudEvent, errorOf, jsonOf } from '../../../support/http-client.ts';
 import { type HttpWorld, type HttpWorldOptions, startHttpWorld } from '../../../support/http-world.ts';
 import { dial, exchange, parseReplies } from '../../../support/raw-http.ts';
 
-const PATIENCE_MS = 50;
+const STALL_MS = 50;
 const MUCH = 2 ** 30;
 /** Larger than the socket buffers of both ends. */
 const LARGE = 'x'.repeat(900_000);
@@ -31,7 +31,7 @@ interface BoundedWorld extends HttpWorld {
 async function worldOf(sizes: { readonly requests?: number; readonly unsent?: number }): Promise<BoundedWorld> {
   const { requests = MUCH, unsent = MUCH } = sizes;
   const time = new ManualTime();
-  const sent = { requestBytesMax: requests, unsentBytesMax: unsent, patienceMs: PATIENCE_MS, time };
+  const sent = { requestBytesMax: requests, unsentBytesMax: unsent, stallMs: STALL_MS, time };
   const budgets = createByteBudgets(sent);
   return { ...(await startLargeWorld({ budgets })), budgets, time };
 }
@@ -158,7 +158,7 @@ describe('the bodies of all requests', () => {
     const steady = await send(world, `${head(80_000)}${' '.repeat(30_000)}`);
     await until(() => world.budgets.requests.used === 60_000);
     for (let look = 1; look <= 6; look++) {
-      world.time.advance(PATIENCE_MS);
+      world.time.advance(STALL_MS);
       if (look % 3 !== 0) continue;
       steady.write(' '.repeat(BODY_PACE_BYTES));
       await until(() => world.budgets.requests.used % 30_000 === (BODY_PACE_BYTES * (look / 3)) % 30_000);
@@ -218,7 +218,7 @@ it('the answers of all requests wait for memory, and get it from a client that d
   const asked = world.client.get('/databases/shop/events');
   await until(() => unsent.waiting === 1);
   expect(await inFlight(world)).toBe(2);
-  world.time.advance(2 * PATIENCE_MS);
+  world.time.advance(2 * STALL_MS);
   const answer = await asked;
   expect(answer.status).toBe(200);
   let bytes = 0;
