@@ -18,14 +18,14 @@ export interface HttpConnectionsOptions {
   readonly max: number;
   /** With TLS a request names the TLS socket, and the connection event the TCP socket beneath it. */
   readonly isSecure: boolean;
-  /** A client that takes nothing of a waiting answer for so long is disconnected. Default: `ANSWER_MS`. */
+  /** A client that takes nothing of a waiting answer for so long is disconnected. Default: `STALLED_ANSWER_MS`. */
   readonly answerMs?: number | undefined;
   /** Called for a connection that is closed for a new one. */
   readonly onDisplaced: (waiting: Waiting) => void;
 }
 
 /** Limit without progress. gRPC's `lingerMs` is as long, but limits the whole time after a call has ended. */
-export const ANSWER_MS = 60_000;
+export const STALLED_ANSWER_MS = 60_000;
 
 /** Idle timeout of a connection, longer than that of common load balancers (60 s). */
 export const KEEP_ALIVE_TIMEOUT_MS = 72_000;
@@ -50,7 +50,7 @@ export class HttpConnections {
 
   constructor(server: Server, options: HttpConnectionsOptions) {
     this.#isSecure = options.isSecure;
-    server.timeout = options.answerMs ?? ANSWER_MS;
+    server.timeout = options.answerMs ?? STALLED_ANSWER_MS;
     this.#places = new ConnectionPlaces(options.max, options.onDisplaced);
     const asked = (request: IncomingMessage, response: ServerResponse): void => {
       this.#bySocket.get(request.socket)?.asked({ request, response });

@@ -9,7 +9,7 @@ import { EVENT_STORE } from './context.ts';
 import { RelayConnections } from './relay-connections.ts';
 import { Reply } from './wire/reply.ts';
 
-const ANSWER_MS = 5_000;
+const LIST_TIMEOUT_MS = 5_000;
 
 export class HolderLists {
   readonly #name: string;
@@ -25,11 +25,11 @@ export class HolderLists {
 
   /** The databases with a replica on the node; none when it does not answer in time. */
   async ask(holder: Holder, signal: AbortSignal, proof: Proof = {}): Promise<readonly DatabaseDescription[]> {
-    const limit = AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)]);
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(LIST_TIMEOUT_MS)]);
     const headers = {
       ...proof,
       ':path': `/${EVENT_STORE}/FetchCatalog`,
-      'grpc-timeout': `${ANSWER_MS}m`,
+      'grpc-timeout': `${LIST_TIMEOUT_MS}m`,
       [RELAYED]: this.#name,
       ...countedHeader(this.#rateLimits),
     };

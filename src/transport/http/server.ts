@@ -48,7 +48,7 @@ export interface HttpServerOptions extends ServerOptions {
   readonly gzipBytesMin?: number | undefined;
   /** Connections at a time. Default: `CONNECTIONS_MAX`. */
   readonly connectionsMax?: number;
-  /** Default: `ANSWER_MS`. */
+  /** Default: `STALLED_ANSWER_MS`. */
   readonly answerMs?: number;
   /** Default: those of the API. */
   readonly routes?: readonly Route[];

@@ -3,7 +3,7 @@ import type { Agent, IncomingMessage } from 'node:http';
 import { quote } from '#base';
 import { COUNTED } from '../rate-limits.ts';
 import { type Dial, secureAgent } from '../secure.ts';
-import { ANSWER_BYTES_MAX, ANSWER_HEADER_BYTES_MAX, ANSWER_MS } from './limits.ts';
+import { ANSWER_BYTES_MAX, ANSWER_HEADER_BYTES_MAX, API_TIMEOUT_MS } from './limits.ts';
 
 /** A request whose path is one of the API (paths.ts). */
 export interface ApiRequest {
@@ -60,14 +60,14 @@ export class Api {
   }
 
   async #send(request: ApiRequest, signal: AbortSignal): Promise<ApiAnswer> {
-    const timeout = AbortSignal.timeout(ANSWER_MS);
+    const timeout = AbortSignal.timeout(API_TIMEOUT_MS);
     try {
       const response = await this.#begin(request, AbortSignal.any([signal, timeout]));
       const text = await textOf(response, request.path);
       return { status: response.statusCode ?? 0, text, location: response.headers.location };
     } catch (cause) {
       if (cause instanceof ApiFailure || signal.aborted) throw cause;
-      const why = timeout.aborted ? `has not answered in ${ANSWER_MS} ms` : 'cannot be reached';
+      const why = timeout.aborted ? `has not answered in ${API_TIMEOUT_MS} ms` : 'cannot be reached';
       throw new ApiFailure(`The HTTP API ${why}; try again`, { cause });
     }
   }

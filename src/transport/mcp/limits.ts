@@ -14,7 +14,7 @@ export const ANSWER_BYTES_MAX: number = 4 * MIB;
 /** Bytes of its headers: a redirect repeats the query, which may be as long as the HTTP API allows. */
 export const ANSWER_HEADER_BYTES_MAX: number = 256 * 1024;
 /** Time limit for an answer of the HTTP API, longer than each of its own. */
-export const ANSWER_MS: number = 120_000;
+export const API_TIMEOUT_MS: number = 120_000;
 /** Sessions at a time. One more ends the idlest. */
 export const SESSIONS_MAX = 1_000;
 /** Sessions of one principal when requests are authenticated; the idlest ends for one more. */

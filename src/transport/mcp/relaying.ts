@@ -56,7 +56,7 @@ export class McpRelaying {
   /**
    * Relays the request if another node has its session. Resolves when the client has its answer, or has disconnected.
    */
-  async isRelayed(exchange: Exchange): Promise<boolean> {
+  async relayIfElsewhere(exchange: Exchange): Promise<boolean> {
     const { request, response } = exchange;
     const session = request.headers[SESSION_HEADER]?.toString() ?? '';
     const { own, urlOf } = this.#nodes;

@@ -166,7 +166,7 @@ class McpFront {
       if (!METHODS.split(', ').includes(request.method ?? '')) {
         return refuse(response, 405, `MCP has the methods ${METHODS}`, { allow: METHODS });
       }
-      if (await this.#relaying.isRelayed({ request, response })) return;
+      if (await this.#relaying.relayIfElsewhere({ request, response })) return;
       if (request.method === 'POST') return await this.#post({ request, response, caller });
       await (await this.#loaded()).handle({ request, response, body: undefined, asker: askerOf(request, caller) });
     } catch (error) {
