@@ -2,7 +2,7 @@
  * A subscription: all selected events after a position, then new ones, with heartbeats when there are none.
  *
  * ```
- *   catching up ── nothing left ──> following ── applied moved ──> catching up
+ *   catching up ── nothing left ──> following ── readable moved ──> catching up
  *                                       └── silence ──> heartbeat
  * ```
  *
@@ -12,11 +12,11 @@ import { toAskedRevision } from '#base';
 import type { Binding } from '#cluster';
 import { Faults, type Position } from '#model';
 import type { ServiceContext } from './context.ts';
-import { Follower, type FollowRequest } from './follower.ts';
 import { scopeOf, untilCurrent } from './instance.ts';
 import type { SubscribeReply, SubscribeRequest, SubscriptionItem } from './operations.ts';
 import { Progress } from './progress.ts';
 import { openView } from './read-scope.ts';
+import { type FollowRequest, SubscriberReader } from './subscriber-reader.ts';
 
 export async function subscribe(context: ServiceContext, request: SubscribeRequest): Promise<SubscribeReply> {
   const heartbeatMs = heartbeatOf(context, request.heartbeatMs);
@@ -40,23 +40,23 @@ async function* follow(
   meters.streams('subscribe', 1);
   try {
     using progress = new Progress(context, binding, signal);
-    using follower = new Follower(context, binding, request);
+    using reader = new SubscriberReader(context, binding, request);
     progress.heardFrom(heartbeatMs);
     for (;;) {
-      const applied = node.readable(binding.group);
-      meters.catchupLag.observe(Math.max(0, applied - follower.position.revision));
-      for await (const events of follower.upTo(applied)) {
+      const readable = node.readable(binding.group);
+      meters.catchupLag.observe(Math.max(0, readable - reader.position.revision));
+      for await (const events of reader.upTo(readable)) {
         signal.throwIfAborted();
         await untilCurrent(node, binding, signal);
         meters.eventsReturned.add(events.length);
         if (events.length > 0) yield { kind: 'events', events };
-        else if (progress.isSilent) yield heartbeat(context, binding, follower.position);
+        else if (progress.isSilent) yield heartbeat(context, binding, reader.position);
         else continue;
         progress.heardFrom(heartbeatMs);
       }
-      if ((await progress.next(applied)) !== 'silence') continue;
+      if ((await progress.next(readable)) !== 'silence') continue;
       await untilCurrent(node, binding, signal);
-      yield heartbeat(context, binding, follower.position);
+      yield heartbeat(context, binding, reader.position);
       progress.heardFrom(heartbeatMs);
     }
   } finally {

@@ -18,7 +18,7 @@ export interface FollowRequest extends Omit<SubscribeRequest, 'after'> {
 
 const PULLED = pulled();
 
-export class Follower implements Disposable {
+export class SubscriberReader implements Disposable {
   readonly #reads: Reads;
   readonly #binding: Binding;
   readonly #source: DatabaseSource;
@@ -44,30 +44,30 @@ export class Follower implements Disposable {
     return this.#position;
   }
 
-  /** Yields the selected events from the position up to an applied revision; slices may be empty. */
-  async *upTo(applied: number): AsyncGenerator<readonly StoredEvent[]> {
+  /** Yields the selected events from the position up to a readable revision; slices may be empty. */
+  async *upTo(readable: number): AsyncGenerator<readonly StoredEvent[]> {
     const { feed } = this.#followed;
     const { pace = PULLED } = this.#request;
     try {
-      while (this.#position.revision < applied || this.#position.index < endOf(applied).index) {
-        if (feed.covers(this.#position)) await this.#reads.read(this.#binding, () => feed.advance(applied));
+      while (this.#position.revision < readable || this.#position.index < endOf(readable).index) {
+        if (feed.covers(this.#position)) await this.#reads.read(this.#binding, () => feed.advance(readable));
         await pace.ready();
         // Checked again: the feed may have advanced so far that it has evicted events this one needs.
         if (feed.covers(this.#position)) {
           const step = feed.take(this.#position, this.#matches, new Slice(this.#countMax, pace));
           this.#position = step.position;
           yield step.events;
-        } else yield* this.#fromStore(applied);
+        } else yield* this.#fromStore(readable);
       }
     } finally {
       pace.rest();
     }
   }
 
-  async *#fromStore(applied: number): AsyncGenerator<readonly StoredEvent[]> {
+  async *#fromStore(readable: number): AsyncGenerator<readonly StoredEvent[]> {
     const { selector, signal, pace, lent } = this.#request;
     const tail = new EventTail(this.#source, { selector, after: this.#position, pace, lent });
-    for await (const events of this.#reads.stream(this.#binding, tail.advance(applied, signal), signal)) {
+    for await (const events of this.#reads.stream(this.#binding, tail.advance(readable, signal), signal)) {
       this.#position = tail.position;
       yield events;
     }
