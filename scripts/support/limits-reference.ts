@@ -18,7 +18,7 @@ import {
   WASTE_PER_SECOND,
 } from '../../src/transport/grpc/wire/stream-limits.ts';
 import * as http from '../../src/transport/http/limits.ts';
-import { ANSWER_MS } from '../../src/transport/http-connections.ts';
+import { STALLED_ANSWER_MS } from '../../src/transport/http-connections.ts';
 
 export interface LimitRow {
   readonly what: string;
@@ -274,7 +274,7 @@ export const LIMIT_TABLES: readonly LimitTable[] = [
       row('Time to receive a body of up to 16 KiB', ms(http.SMALL_BODY_MS), INVALID, 'SMALL_BODY_MS'),
       row(
         'Time in which something is taken of an answer that waits for its reader',
-        ms(ANSWER_MS),
+        ms(STALLED_ANSWER_MS),
         'the connection is closed',
       ),
       row(
