@@ -57,7 +57,7 @@ export async function auditDatabase({ kv, group }: Pick<DatabaseSource, 'kv' | '
 }
 
 /** Throws unless the checksum at the end of the value is right. */
-export function verifyRow(key: Uint8Array, value: Uint8Array): void {
+function verifyRow(key: Uint8Array, value: Uint8Array): void {
   const end = value.length - CRC_BYTES;
   if (end < 1) throw corruptRecord(key, `${value.length} bytes are too few for a format and a checksum`);
   const [stored, found] = [new ByteReader(value, end).u32le(), crc32(value, 0, end)];

@@ -89,5 +89,4 @@ export { rootOf } from './recovered-binding.ts';
 export { copyRows, recoverInto } from './recovered-rows.ts';
 export { type KeptRefusal } from './refusal-record.ts';
 export { type DurablePoint, verifyHistory } from './verify.ts';
-export { verifyNodeRows } from './verify-rows.ts';
 export { walkHeads } from './walks.ts';

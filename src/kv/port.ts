@@ -63,18 +63,14 @@ export interface KvBatch {
   readonly count: number;
 }
 
-export interface KvWriteOptions {
-  /**
-   * True: the rows are on stable storage when the promise resolves; records of histories are not. Default false: the
-   * rows survive the process only.
-   */
-  readonly sync?: boolean;
-}
-
-/** One writer, any number of readers. A failed write or read is a `DatabaseError` of code internal, with its cause. */
+/**
+ * One writer, any number of readers. A failed write or read is a `DatabaseError` of code internal, with its cause; a
+ * failed write of a ledger is a `StorageFailure`.
+ */
 export interface KvStore extends KvReader {
   batch(): KvBatch;
-  write(batch: KvBatch, options?: KvWriteOptions): Promise<void>;
+  /** When the promise resolves, the rows survive the process; those of a ledger are on stable storage. */
+  write(batch: KvBatch): Promise<void>;
   /** Deletes every row with `gte <= key < lt`. Not atomic: a crash leaves some of them, a repeat removes them. */
   clear(gte: Uint8Array, lt: Uint8Array): Promise<void>;
   /** Approximate stored size of these rows; recent writes may be missing. */

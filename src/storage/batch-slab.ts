@@ -90,8 +90,8 @@ export class BatchSlab {
     });
   }
 
-  /** As `seal`, for the records of a summary: they restate the ledger, and no record is chained to them. */
-  sealSummary(last: LogEnd): SealedBatch {
+  /** As `seal`, for records that nothing chains: those of a summary restate the ledger, and rows have no group. */
+  sealUnchained(last: LogEnd): SealedBatch {
     return this.#finish(last, (at, end) => this.#sealRecord(at, end));
   }
 
@@ -168,6 +168,13 @@ export class BatchSlab {
     const record = decodeRecord(this.#bytes, this.#view, at);
     return typeof record === 'string' ? record : ledger.admit(record, place);
   }
+}
+
+/** The records as one batch after `last`, with `sealUnchained`. */
+export function sealRecords(records: Uint8Array, last: LogEnd): SealedBatch {
+  const slab = new BatchSlab(batchExtent(records.length));
+  slab.stage(records, 0);
+  return slab.sealUnchained(last);
 }
 
 /**

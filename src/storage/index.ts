@@ -17,7 +17,7 @@ export { DirectLog } from './direct-log.ts';
 export { type Disk, patientDisk } from './disk.ts';
 export { DiskGuard, type DiskGuardOptions, type DiskReport, diskUsedPercent } from './disk-guard.ts';
 export { type DiskLevel, type DiskThresholds, defaultHardBytes, defaultThresholds } from './disk-level.ts';
-export type { LevelLog } from './level-log-check.ts';
+export { Ledger, ledgerIn } from './ledger.ts';
 export type { LevelStats } from './level-stats.ts';
 export {
   compactionBytesMax,
@@ -28,7 +28,7 @@ export {
   type LevelStoreOptions,
   openLevelStore,
 } from './level-store.ts';
-export { type EncodedRecords, PAYLOAD_BYTES_MAX, RecordWriter } from './log-records.ts';
+export { type EncodedRecords, PAYLOAD_BYTES_MAX, RecordWriter, type RowChange } from './log-records.ts';
 export { LogThread } from './log-thread.ts';
 export type { BatchId, LogWriter, PersistedFacts, RecoveredGroup, RecoveredLog } from './log-writer.ts';
 export { ScrubThread } from './scrub-thread.ts';

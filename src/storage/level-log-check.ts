@@ -19,7 +19,7 @@
  *  +------------+--------+------+----- ... ---+     type: 1 full, 2 first, 3 middle, 4 last
  * ```
  */
-import { closeSync, existsSync, openSync, readdirSync, readSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { RESTORE_HINT, StorageFailure } from './basis/storage-failure.ts';
 import { maskedCrc32c, readU16, readU32 } from './level-bytes.ts';
@@ -32,33 +32,19 @@ export const TYPE_LAST = 4;
 const TYPE_MAX = TYPE_LAST;
 const LOG_NAME = /^\d+\.log$/;
 
-/** A log that LevelDB may read. It is deleted when its rows are in tables, which is done when LevelDB opens. */
-export interface LevelLog {
-  readonly path: string;
-  /** Bytes of its whole records up to the first that is not whole. */
-  readonly bytes: number;
-  /** Whether something that is no record stands behind them: a power loss leaves it, and a cut. */
-  readonly isTorn: boolean;
-}
-
-/**
- * The logs that are there.
- * @throws StorageFailure `corrupt`, naming the file and the place.
- */
-export function verifyLevelLogs(directory: string): readonly LevelLog[] {
-  if (!existsSync(directory)) return [];
-  const logs = readdirSync(directory).filter((file) => LOG_NAME.test(file));
-  return logs.map((name) => {
+/** @throws StorageFailure `corrupt`, naming the file and the place. */
+export function verifyLevelLogs(directory: string): void {
+  for (const name of readdirSync(directory).filter((file) => LOG_NAME.test(file))) {
     const path = join(directory, name);
-    const { damagedAt: offset, bytes, isTorn } = walkLog(logBlocks(path));
-    if (offset === undefined) return { path, bytes, isTorn };
+    const offset = damageIn(logBlocks(path));
+    if (offset === undefined) continue;
     throw new StorageFailure(
       'corrupt',
       `${path} is damaged at offset ${offset}: its record does not match its checksum, and good ones follow it. ` +
         `LevelDB would drop acknowledged data without a word. ${RESTORE_HINT}`,
       { path, offset },
     );
-  });
+  }
 }
 
 /**
@@ -86,28 +72,20 @@ export function readUpTo(file: number, buffer: Uint8Array, offset: number): numb
   return length;
 }
 
-interface LogWalk extends Omit<LevelLog, 'path'> {
-  /** The first record that is broken in front of a good one; there the walk ends. */
-  readonly damagedAt: number | undefined;
-}
-
-/** Through a log that is given block by block. */
-export function walkLog(blocks: Iterable<Uint8Array>): LogWalk {
+/** The first record of a log, given block by block, that is broken in front of a good one. */
+export function damageIn(blocks: Iterable<Uint8Array>): number | undefined {
   let broken: number | undefined;
   let start = 0;
-  let bytes = 0;
-  const ended = (damagedAt?: number): LogWalk => ({ damagedAt, bytes: broken ?? bytes, isTorn: broken !== undefined });
   for (const block of blocks) {
     const { count, brokenAt } = walkBlock(block);
-    if (broken !== undefined && count > 0) return ended(broken);
+    if (broken !== undefined && count > 0) return broken;
     if (brokenAt !== undefined) {
       broken ??= start + brokenAt;
-      if (hasRecordIn(block, brokenAt + 1, block.length)) return ended(broken);
+      if (hasRecordIn(block, brokenAt + 1, block.length)) return broken;
     }
-    bytes = start + block.length;
     start += BLOCK_BYTES;
   }
-  return ended();
+  return undefined;
 }
 
 interface BlockWalk {

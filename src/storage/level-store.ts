@@ -23,7 +23,6 @@ import {
   type KvRangeOptions,
   type KvRow,
   type KvStore,
-  type KvWriteOptions,
 } from '#kv';
 import { patientlyAwait } from './basis/descriptors.ts';
 import { type LevelStats, readLevelStats } from './level-stats.ts';
@@ -55,8 +54,8 @@ export interface LevelStoreOptions {
 /** A `KvStore` that can say when its unsynced writes have become durable, and what its levels are like. */
 export interface LevelStore extends KvStore {
   /**
-   * When the promise resolves, every write that had resolved before the call is on stable storage. Call it after a
-   * write with `sync: true`, and only then forget what those writes could be repeated from.
+   * When the promise resolves, every write that had resolved before the call is on stable storage. Only then forget
+   * what those writes could be repeated from.
    */
   checkpointFiles(): Promise<void>;
   /** The levels of LevelDB that have tables; all handles of the directory share them. */
@@ -202,12 +201,11 @@ class LevelKv implements LevelStore {
     return new LevelBatch(this.#database.batch());
   }
 
-  async write(batch: KvBatch, options: KvWriteOptions = {}): Promise<void> {
+  async write(batch: KvBatch): Promise<void> {
     assert(batch instanceof LevelBatch, 'A batch is written by the store that made it');
     const { native, appends } = batch.take();
-    const sync = options.sync ?? false;
     if (appends.size > 0) await this.#histories.append(appends);
-    await wrapped(`Rows could not be written to the store in ${this.#directory}`, () => native.write({ sync }));
+    await wrapped(`Rows could not be written to the store in ${this.#directory}`, () => native.write());
   }
 
   async clear(gte: Uint8Array, lt: Uint8Array): Promise<void> {

@@ -24,6 +24,7 @@
  */
 import {
   assert,
+  ByteReader,
   ByteWriter,
   type GroupId,
   isLogIndex,
@@ -51,6 +52,8 @@ export const RECORD_TYPE = {
   tombstones: 7,
   membership: 8,
   logStart: 9,
+  row: 10,
+  rowDeletion: 11,
 } as const;
 
 export const RECORD_HEADER_BYTES = 36;
@@ -115,6 +118,12 @@ export type LogRecord =
   | { readonly kind: 'group-tombstone'; readonly group: GroupId }
   | { readonly kind: 'group-summary'; readonly summary: GroupSummary; readonly chain: number }
   | { readonly kind: 'tombstones'; readonly groups: readonly GroupId[] };
+
+/** A row of the ledger (ledger.ts), or without `value` its deletion. */
+export interface RowChange {
+  readonly key: Uint8Array;
+  readonly value?: Uint8Array;
+}
 
 /**
  * Whole records, one after the other, not sealed yet. Fills its ArrayBuffer from offset 0, so it can be transferred.
@@ -196,6 +205,15 @@ export class RecordWriter {
       this.#view.setUint32(at, group, true);
       at += 4;
     }
+  }
+
+  /** Only for the ledger, whose records belong to no group. */
+  row({ key, value }: RowChange): void {
+    const type = value === undefined ? RECORD_TYPE.rowDeletion : RECORD_TYPE.row;
+    const at = this.#begin(type, toGroupId(0), 4 + key.length + (value?.length ?? 0)) + RECORD_OFFSET.payload;
+    this.#view.setUint32(at, key.length, true);
+    this.#bytes.set(key, at + 4);
+    this.#bytes.set(value ?? NO_BYTES, at + 4 + key.length);
   }
 
   /** The records so far, in an ArrayBuffer of their own; the writer is empty afterwards. */
@@ -292,6 +310,20 @@ export function decodeRecord(bytes: Uint8Array, view: DataView, at: number): Log
     default:
       return decodeTombstones(view, payloadAt, payloadBytes);
   }
+}
+
+/** The change of a row in the record at `at`, copied; undefined when the record is another one. */
+export function decodeRow(bytes: Uint8Array, view: DataView, at: number): RowChange | undefined {
+  const type = view.getUint8(at + RECORD_OFFSET.type);
+  const payload = new ByteReader(new Uint8Array(bytes.subarray(at + RECORD_OFFSET.payload, recordEnd(view, at))));
+  const key = payload.bytes(payload.u32le());
+  if (payload.failed || (type !== RECORD_TYPE.row && type !== RECORD_TYPE.rowDeletion)) return undefined;
+  return type === RECORD_TYPE.row ? { key, value: payload.bytes(payload.left) } : { key };
+}
+
+/** Where the record at `at` ends. */
+export function recordEnd(view: DataView, at: number): number {
+  return at + view.getUint32(at + RECORD_OFFSET.length, true);
 }
 
 function decodeSummary(

@@ -12,7 +12,7 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { mergedAway } from './basis/storage-failure.ts';
-import { type LevelLog, verifyLevelLogs } from './level-log-check.ts';
+import { verifyLevelLogs } from './level-log-check.ts';
 import { checkFiles, type LiveTable, ManifestReader, tableName } from './level-manifest.ts';
 import { LevelTable } from './level-table.ts';
 import { heldTables, openHeld } from './unseen-tables.ts';
@@ -28,8 +28,6 @@ export interface StoreLook {
   readonly seen: readonly number[];
   /** Tables of which only the blocks that lead to rows were verified. */
   readonly unseen: readonly number[];
-  /** What tables do not have yet. */
-  readonly logs: readonly LevelLog[];
 }
 
 /**
@@ -42,11 +40,11 @@ export async function verifyStore(directory: string, rowBytes: number): Promise<
   const manifest = new ManifestReader(directory).readOn();
   if (manifest === undefined) return undefined;
   checkFiles(directory, manifest);
-  const logs = verifyLevelLogs(directory);
+  verifyLevelLogs(directory);
   const held = heldTables(directory);
   await verifyMergedTables(directory, manifest.tables, held.numbers);
   const leftBehind = new Set(held.isStopped ? [] : held.numbers);
-  const look = { seen: [] as number[], unseen: [] as number[], logs };
+  const look = { seen: [] as number[], unseen: [] as number[] };
   let bytesLeft = rowBytes;
   for (const live of manifest.tables.toSorted((a, b) => a.level - b.level || a.number - b.number)) {
     const isDue = live.level <= FIRST_LEVEL_MAX || leftBehind.has(live.number) || live.bytes <= bytesLeft;

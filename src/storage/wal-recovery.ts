@@ -13,7 +13,7 @@ import { assert, type GroupId, toGroupId } from '#base';
 import { corruption, foreign, missing, orUnwritten } from './basis/storage-failure.ts';
 import type { Disk, DiskFile } from './disk.ts';
 import { GroupLedger } from './group-ledger.ts';
-import { decodeRecord, type LogRecord, RECORD_OFFSET } from './log-records.ts';
+import { decodeRecord, type LogRecord, RECORD_OFFSET, recordEnd } from './log-records.ts';
 import type { RecoveredGroup, RecoveredLog } from './log-writer.ts';
 import { RecoveredEntries } from './recovered-entries.ts';
 import { filledEnd } from './sectors.ts';
@@ -26,7 +26,14 @@ import {
   type SegmentHeader,
   type WalIdentity,
 } from './wal-format.ts';
-import { type BatchRecords, type Damage, scanBatches, segmentBytes } from './wal-scanner.ts';
+import {
+  type BatchRecords,
+  type Damage,
+  type ScannedBatch,
+  type SegmentContext,
+  scanBatches,
+  segmentBytes,
+} from './wal-scanner.ts';
 import { type ActiveSegment, segmentName } from './wal-segment.ts';
 import { compareSummary, restoreSummary } from './wal-summary.ts';
 
@@ -84,52 +91,26 @@ class Recovery {
   #readSegment(number: number, isLast: boolean): ActiveSegment {
     const path = this.#path(number);
     const file = this.#source.disk.open(path, 'existing');
-    const bytes = this.#load(file);
-    const header = this.#checkHeader(path, number, bytes);
-    const segment = segmentBytes(bytes);
-    const firstSeq = header.previous.seq + 1;
-    const context = { isLast, syncedThrough: this.#source.syncedThrough, firstSeq };
-    let lastFrom = SECTOR_BYTES;
-    const start = { ...header.previous, offset: SECTOR_BYTES };
-    const { last, end } = scanBatches(segment, start, context, (batch) => {
-      lastFrom = batch.offset;
-      return batch.header.seq === firstSeq ? this.#takeSummary(batch.records) : this.#takeBatch(batch.records, number);
-    });
-    if (end.kind === 'corrupt') throw corruption(path, end.offset, end.found);
-    this.#end = last;
-    if (isLast) settle(file, bytes, { lastFrom, end: last.offset });
-    return { number, file, bytes: header.segmentBytes };
-  }
-
-  #load(file: DiskFile): Uint8Array {
     const size = file.size();
     if (this.#buffer.length < size) this.#buffer = new Uint8Array(size);
     const bytes = this.#buffer.subarray(0, size);
-    const count = file.read(bytes, 0);
-    if (count < size) throw missing(file.path, `${count} bytes where the file system says ${size}`);
-    return bytes;
+    const { previous } = this.#checkOrder(readHeader(file, bytes, this.#source.identity), path, number);
+    const firstSeq = previous.seq + 1;
+    const context = { isLast, syncedThrough: this.#source.syncedThrough, firstSeq };
+    this.#end = readBatches({ file, bytes, previous }, context, ({ header, records }) =>
+      header.seq === firstSeq ? this.#takeSummary(records) : this.#takeBatch(records, number),
+    );
+    return { number, file, bytes: size };
   }
 
-  #checkHeader(path: string, number: number, bytes: Uint8Array): SegmentHeader {
-    const header = decodeSegmentHeader(bytes);
-    if (typeof header === 'string') throw corruption(path, 0, header);
-    if (header.version !== FORMAT_VERSION) {
-      throw foreign(path, `format version ${header.version}; this release reads version ${FORMAT_VERSION}`);
-    }
-    if (!isSameIdentity(header, this.#source.identity)) throw foreign(path, 'the ids of another cluster or store');
+  #checkOrder(header: SegmentHeader, path: string, number: number): SegmentHeader {
     if (header.number !== number) throw corruption(path, 0, `the header of segment ${header.number}`);
-    if (header.segmentBytes !== bytes.length) {
-      throw missing(path, `${bytes.length} bytes of the ${header.segmentBytes} that it was made with`);
-    }
     const before = this.#end;
     const { seq, crc, offset } = header.previous;
     if (before !== undefined && (seq !== before.seq || crc !== before.crc || offset !== before.offset)) {
       const claimed = `a segment that continues batch ${seq} at offset ${offset}`;
-      throw corruption(
-        path,
-        0,
-        `${claimed}, while the one before it ends with batch ${before.seq} at ${before.offset}`,
-      );
+      const found = `${claimed}, while the one before it ends with batch ${before.seq} at ${before.offset}`;
+      throw corruption(path, 0, found);
     }
     return header;
   }
@@ -184,6 +165,43 @@ class Recovery {
   }
 }
 
+/**
+ * Reads a segment into the bytes, which are as long as the file, and checks its header.
+ * @throws StorageFailure when the file is damaged, or that of another store
+ */
+export function readHeader(file: DiskFile, bytes: Uint8Array, identity: WalIdentity): SegmentHeader {
+  const { path } = file;
+  const count = file.read(bytes, 0);
+  if (count < bytes.length) throw missing(path, `${count} bytes where the file system says ${bytes.length}`);
+  const header = decodeSegmentHeader(bytes);
+  if (typeof header === 'string') throw corruption(path, 0, header);
+  if (header.version !== FORMAT_VERSION) {
+    throw foreign(path, `format version ${header.version}; this release reads version ${FORMAT_VERSION}`);
+  }
+  if (!isSameIdentity(header, identity)) throw foreign(path, 'the ids of another cluster or store');
+  if (header.segmentBytes !== bytes.length) {
+    throw missing(path, `${bytes.length} bytes of the ${header.segmentBytes} that it was made with`);
+  }
+  return header;
+}
+
+/** Reads the batches of a segment, and settles its end if it is the last one. Returns where the log ends now. */
+export function readBatches(
+  segment: { readonly file: DiskFile; readonly bytes: Uint8Array; readonly previous: LogEnd },
+  context: SegmentContext,
+  onBatch: (batch: ScannedBatch) => Damage | undefined,
+): LogEnd {
+  const { file, bytes, previous } = segment;
+  let lastFrom = SECTOR_BYTES;
+  const { last, end } = scanBatches(segmentBytes(bytes), { ...previous, offset: SECTOR_BYTES }, context, (batch) => {
+    lastFrom = batch.offset;
+    return onBatch(batch);
+  });
+  if (end.kind === 'corrupt') throw corruption(file.path, end.offset, end.found);
+  if (context.isLast) settle(file, bytes, { lastFrom, end: last.offset });
+  return last;
+}
+
 /** W10: the last batch is written again, what follows it is made zero, and both are synced. */
 function settle(file: DiskFile, bytes: Uint8Array, log: { readonly lastFrom: number; readonly end: number }): void {
   const filled = filledEnd(bytes, log.end, bytes.length);
@@ -192,8 +210,4 @@ function settle(file: DiskFile, bytes: Uint8Array, log: { readonly lastFrom: num
     file.write(bytes.subarray(log.lastFrom, filled), log.lastFrom);
     file.sync();
   });
-}
-
-function recordEnd(view: DataView, at: number): number {
-  return at + view.getUint32(at + RECORD_OFFSET.length, true);
 }

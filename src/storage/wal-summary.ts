@@ -6,21 +6,18 @@
  * segment that was kept is taken on trust, for there is nothing left to compare it with.
  */
 import type { GroupId } from '#base';
-import { BatchSlab, type SealedBatch } from './batch-slab.ts';
+import { type SealedBatch, sealRecords } from './batch-slab.ts';
 import { isSameCheckpoint } from './checkpoint.ts';
 import type { GroupLedger } from './group-ledger.ts';
 import { type LogRecord, RecordWriter } from './log-records.ts';
-import { batchExtent, type LogEnd } from './wal-format.ts';
+import type { LogEnd } from './wal-format.ts';
 
 /** The ledger as the batch after `previous`. */
 export function sealSummary(ledger: GroupLedger, previous: LogEnd): SealedBatch {
   const writer = new RecordWriter();
   writer.tombstones([...ledger.tombstones].toSorted((a, b) => a - b));
   for (const group of ledger.groupIds()) writer.groupSummary(ledger.summary(group), ledger.chain(group));
-  const records = writer.take();
-  const slab = new BatchSlab(batchExtent(records.length));
-  slab.stage(records, 0);
-  return slab.sealSummary(previous);
+  return sealRecords(writer.take(), previous);
 }
 
 /** Starts the ledger from the summary of the first segment; or says, as text, what is wrong with it. */

@@ -60,8 +60,6 @@ it.each<readonly [string, unknown, readonly string[]]>([
   ['a failed write that was told on', refusal('StoreFailed', 'no', STORE_FAILED), ['a failed write of the store']],
   ['a spoiled row', refusal('CorruptRecord'), ['a spoiled row']],
   ['a store and a log that disagree', refusal('StoreAndLogDisagree'), ['a store that was cut']],
-  ['a log without its store', refusal('StoreMissing'), ['a store that was cut']],
-  ['an earlier level', refusal('LevelNotKnown', 'start an earlier one, and finalize it'), ['a store that was cut']],
 ])('the end of a process by %s is excused by that alone', (_what, failure, wrongs) => {
   expect(excusedBy(failure)).toEqual(wrongs);
 });
@@ -70,7 +68,8 @@ it.each<readonly [string, unknown]>([
   ['a broken invariant', new BrokenInvariant('The store is not behind its checkpoint')],
   ['an error of the file system', IO],
   ['a file of another store', foreign(SEGMENT, 'other ids')],
-  ['a later level', refusal('LevelNotKnown', 'start the release that raised it, or a later one')],
+  ['a level that is not known', refusal('LevelNotKnown')],
+  ['a log without its ledger', refusal('StoreMissing')],
   ['an error of the program', new TypeError('undefined is not a function')],
   ['a refusal of a client', refusal('Draining')],
 ])('the end of a process by %s is excused by nothing', (_what, failure) => {

@@ -175,7 +175,7 @@ function batchesWithRecords(opened: Open): void {
     batch.put(Uint8Array.of(1), Uint8Array.of(2));
     expect(batch.byteLength).toBe(32);
     expect(() => batch.append(ONE, recordsAt({ position: 10, segment: 0, lengths: [1] }))).toThrow('once');
-    await store.write(batch, { sync: true });
+    await store.write(batch);
     expectBytes(history.read(OTHER, { from: 0, to: 20 }), { from: 0, to: 20 });
     expect([...(reader.get(Uint8Array.of(1)) ?? [])]).toEqual([2]);
   });

@@ -95,6 +95,11 @@ export class Inode {
     return this.#found.durable.view;
   }
 
+  /** The content as it was written. */
+  get truth(): Uint8Array {
+    return this.#truth.live.view;
+  }
+
   /** True when the disk has another content than was written. */
   get isDamaged(): boolean {
     return this.#truth !== this.#found;

@@ -1,7 +1,7 @@
 // An implementation of the kv port in memory, for tests and the simulation.
 //
 // Rows are in one sorted immutable array: a write merges its batch into a new array, and a range keeps the array of its
-// creation (K3). Nothing survives `close`, and `sync` has no effect.
+// creation (K3). Nothing survives `close`.
 import { assert, compareBytes, type GroupId } from '#base';
 import {
   CHUNK_BYTES_DEFAULT,

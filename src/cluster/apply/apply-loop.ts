@@ -201,7 +201,7 @@ export class ApplyLoop {
     return true;
   }
 
-  /** Writes the batch of the turn. A batch with catalog entries is synced, because its rows are never rebuilt (C7). */
+  /** Writes the batch of the turn. */
   async #write(): Promise<void> {
     const turn = this.#turn;
     this.#turn = this.#newTurn();
@@ -211,8 +211,7 @@ export class ApplyLoop {
     this.#blocked = [];
     turn.flush();
     const startedMs = this.#ports.monotonicMs();
-    const sync = [...turn.groups].some((group) => group.id === CATALOG_GROUP);
-    await this.#ports.kv.write(turn.batch, { sync });
+    await this.#ports.kv.write(turn.batch);
     this.#writing = undefined;
     const { limits, memory, parts, turns } = this.#ports;
     for (const [group, mark] of turn.marks) {

@@ -14,8 +14,8 @@
  *   A by a snapshot, without that entry in the log: if whole, the log restarts after A; if not, back to D (C15)
  *   A > log           impossible without damage of the log: the node refuses to start
  *
- * The catalog needs none of this, because its batches are synced one by one. A replica whose log has started is
- * therefore in the stored catalog until its end is marked there, and one whose log has ended is not. If the store
+ * The catalog needs none of this, because each of its batches is synced in the ledger. A replica whose log has started
+ * is therefore in the stored catalog until its end is marked there, and one whose log has ended is not. If the ledger
  * contradicts this, it has lost synced data, and the node refuses to start: it would otherwise treat such a log as
  * obsolete, and create the replica again without its acknowledged entries once its catalog has caught up.
  */
@@ -25,7 +25,7 @@ import type { KvReader, KvStore } from '#kv';
 import { NO_CHECKPOINT, type RecoveredGroup, type RecoveredLog } from '#storage';
 import type { AppliedMark, DurableMark, Machine, Machines, StoredMark } from '../machine.ts';
 import type { Binding } from '../outcome.ts';
-import { type DataDirectory, damagedRow, LOST_STORE, sentenceOnStoreLogs } from '../store/data-directory.ts';
+import { type DataDirectory, damagedRow, LOST_STORE } from '../store/data-directory.ts';
 import type { Lifecycle } from './group-lifecycle.ts';
 import type { LogFeed } from './log-feed.ts';
 
@@ -136,14 +136,16 @@ async function wholeMark(
   const { kv, machines, onRebuild } = ports;
   const { checkpoint = NO_CHECKPOINT } = recovered ?? {};
   const applied = markOf(machines, kv, group);
-  if (applied === undefined) onRebuild?.(group, 'its applied row, unless a rebuild was interrupted');
-  else if (applied.index < checkpoint.index)
-    onRebuild?.(group, `its applied row is of entry ${applied.index}, before the checkpoint at ${checkpoint.index}`);
-  else {
-    if (recovered === undefined || !isUnlogged(applied, recovered)) checkPlace(group, applied, recovered);
-    if (await isWhole(ports, group, applied, checkpoint)) return { ...applied, history: kv.historyEnd(group) };
+  if (applied === undefined || applied.index < checkpoint.index) {
+    const found =
+      applied === undefined ? 'is missing, unless a rebuild was interrupted' : `is of entry ${applied.index}`;
+    // Without a checkpoint nothing of the database is durable.
+    if (checkpoint.index > 0) onRebuild?.(group, `the applied row for the checkpoint at ${checkpoint.index} ${found}`);
+    return undefined;
   }
-  return undefined;
+  if (recovered === undefined || !isUnlogged(applied, recovered)) checkPlace(group, applied, recovered);
+  const isRight = await isWhole(ports, group, applied, checkpoint);
+  return isRight ? { ...applied, history: kv.historyEnd(group) } : undefined;
 }
 
 /** Makes the state of the group that of its checkpoint; returns its mark. */
@@ -208,13 +210,13 @@ function broken(message: string): DatabaseError {
 }
 
 /** Files to name in a failure. */
-export type RecoveredFiles = Pick<DataDirectory, 'storeDirectory' | 'logDirectory' | 'storeLogs'>;
+export type RecoveredFiles = Pick<DataDirectory, 'storeDirectory' | 'logDirectory'>;
 
 /** Adds the paths of the affected files to a failure. */
-export function namingFiles(failure: unknown, { storeDirectory, logDirectory, storeLogs }: RecoveredFiles): unknown {
+export function namingFiles(failure: unknown, { storeDirectory, logDirectory }: RecoveredFiles): unknown {
   if (isCorruptRecord(failure)) return damagedRow(storeDirectory, failure);
   if (!(failure instanceof DatabaseError) || failure.details.reason !== DISAGREE) return failure;
-  const places = `The store is in ${storeDirectory}, the log in ${logDirectory}.${sentenceOnStoreLogs(storeLogs)}`;
+  const places = `The store is in ${storeDirectory}, the log in ${logDirectory}`;
   const { code, details } = failure;
   return new DatabaseError(code, `${failure.message}. ${places}`, { details, cause: failure });
 }

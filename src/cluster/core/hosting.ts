@@ -87,14 +87,14 @@ export class Hosting {
     for (const { group } of this.#ports.lifecycle.awaited) if (!this.#ports.trash.has(group)) await this.cleared(group);
   }
 
-  /** Nothing of an earlier replica is left: the waiting one, if any, starts after its first rows are durable. */
+  /** Nothing of an earlier replica is left: the waiting one, if any, starts after its first rows are written. */
   async cleared(group: GroupId): Promise<void> {
     const { kv, machines, lifecycle, replication } = this.#ports;
     const binding = lifecycle.awaitedOf(group);
     if (binding === undefined || this.recoveries.isMadeHere(binding)) return;
     const batch = kv.batch();
     machines.createDatabase(kv, binding).flushInto(batch);
-    await kv.write(batch, { sync: true });
+    await kv.write(batch);
     if (lifecycle.arrive(binding)) replication.begin(binding);
   }
 

@@ -4,7 +4,7 @@
  *
  * ```
  *   a replica ── its database is recovered from it ──> kept: closed, its rows and its log stay
- *     ── its rows copied, durably ──> one synced batch: applied row of the new instance, trash mark of the old copy
+ *     ── its rows copied, durably ──> applied row of the new instance, then trash mark of the old copy, both durable
  *     ── the new log, with the entries after the rows; then the end of the old log ──> a group
  * ```
  * The binding names the origin, and the copy is complete when its log begins. So after a crash before that the copying
@@ -146,7 +146,8 @@ export class RecoveredCopies {
       machines.recoverInto(batch, kv, binding);
       this.#mark(batch, from);
       origin.isMarked = true;
-      await kv.write(batch, { sync: true });
+      await kv.write(batch);
+      await syncStore();
       turns.run(() => this.#begin(origin));
     }
     this.#running = undefined;

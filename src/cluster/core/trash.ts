@@ -106,7 +106,7 @@ export class Trash {
     if (this.#marks.get(group) === 1) {
       const batch = kv.batch();
       batch.del(trashKey(group));
-      await kv.write(batch, { sync: true });
+      await kv.write(batch);
     }
     this.#count(group, -1);
     if (!this.has(group)) await cleared(group);

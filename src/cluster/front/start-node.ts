@@ -106,7 +106,7 @@ export async function startNode(options: NodeOptions): Promise<Node & Administer
     await core.abandon();
     throw failure;
   };
-  const { guard, store, identity, seen, storeLogs, clearSuspicion, ...places } = await open().catch(abandon);
+  const { guard, store, identity, seen, clearSuspicion, ...places } = await open().catch(abandon);
   const limits = { ...LIMITS, ...options.limits };
   const { copies = COPIES_DEFAULT, replaceAfterMs, store: sizesOfStore = {} } = options;
   const kept = { copies, replaceAfterMs, store: sizesOfStore };
@@ -116,14 +116,14 @@ export async function startNode(options: NodeOptions): Promise<Node & Administer
   const leave = async (failure: unknown): Promise<never> => {
     await core.abandon();
     await store.close();
-    throw namingFiles(failure, { ...places, storeLogs });
+    throw namingFiles(failure, places);
   };
   const { catalog, peerPort } = await opening.catch(leave);
   clearSuspicion();
   const fault = faultIn(catalog.nodes, identity.node, joining.links !== undefined);
   if (fault !== undefined) await leave(fault);
   const looking = lookAgain(watchDisk({ guard, link: core, logger, metrics }), { logger, dataDirectory });
-  const scrub = watchTables({ ...places, dataDirectory, seen, logger, metrics });
+  const scrub = watchTables({ ...places, seen, logger, metrics });
   const sizes = watchSizes({ ...places, store, logger, metrics });
   const quotas = new DatabaseQuotas({ quotas: options.quotas ?? [], store, logger, metrics });
   const front = new FrontNode({

@@ -101,7 +101,7 @@ export class Divergences {
 
   #write(batch: ReturnType<KvStore['batch']>): void {
     const before = this.#writing;
-    const writing = this.#ports.kv.write(batch, { sync: true });
+    const writing = this.#ports.kv.write(batch);
     this.#writing = Promise.all([before, writing]).then(() => undefined);
     this.#ports.turns.keep(this.#writing);
   }

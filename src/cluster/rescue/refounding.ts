@@ -3,7 +3,7 @@
  *
  * ```
  *   store of the old cluster, log            ── the next log is made ──>   nothing has changed
- *     ── one synced batch: identity, catalog, trash marks ──>              it is a node of the new cluster
+ *     ── one batch of the ledger: identity, catalog, trash marks ──>       it is a node of the new cluster
  *     ── the next log takes its place ──>                                  or the next start does that
  * ```
  * The store gets another cluster_id and store_id, so nodes of the old cluster are refused, and no node can be taken for
@@ -78,7 +78,7 @@ export async function refound(node: StoppedNode, ports: RefoundingPorts): Promis
   batch.put(BEFORE_KEY, writeBefore({ ...node.identity, atMs: nowMs }));
   catalog.flushInto(batch);
   await markTrash(batch, node, named);
-  await store.write(batch, { sync: true });
+  await store.write(batch);
   done('store');
 
   settleLog(directory, identity.storeId, own.places);

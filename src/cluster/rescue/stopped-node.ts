@@ -7,16 +7,16 @@
  */
 import { assert, CATALOG_GROUP, DatabaseError, type GroupId, type NodeId, nodeOf } from '#base';
 import { type Applied, type Binding, CatalogMachine, DatabaseReader, type DatabaseSource } from '#database';
-import type { KvStore } from '#kv';
 import { decodeMembership, type EntryId, encodeMembership, type Membership } from '#raft';
-import { type Disk, type LevelStore, patientDisk, type RecoveredGroup, type RecoveredLog, Wal } from '#storage';
+import { type Disk, patientDisk, type RecoveredGroup, type RecoveredLog, Wal } from '#storage';
 import { checkLevels } from '../admin/levels.ts';
-import { checkCatalog, markOf, namingFiles, type RecoveredFiles, recoverDatabases } from '../core/crash-recovery.ts';
+import { checkCatalog, namingFiles, recoverDatabases } from '../core/crash-recovery.ts';
 import { databaseMachines } from '../database-machines.ts';
 import type { Machines } from '../machine.ts';
 import { nativeSha256 } from '../native.ts';
 import { FOUNDERS, type NodeIdentity } from '../node.ts';
-import { openStoppedStore, type StoppedStoreFiles, sentenceOnStoreLogs } from '../store/data-directory.ts';
+import { openStoppedStore, type StoppedStoreFiles } from '../store/data-directory.ts';
+import type { LedgerStore } from '../store/ledger-store.ts';
 import { type LogPlaces, logDirectoryOf, nodePlaces, settleLog } from '../store/next-log.ts';
 import {
   BEFORE_KEY,
@@ -28,18 +28,10 @@ import {
   walIdentity,
 } from '../store/node-rows.ts';
 
-/** The used operations of the store. */
-export type StoppedStore = KvStore & Pick<LevelStore, 'checkpointFiles'>;
-
-/** With the findings from before it was opened. */
-export interface OpenedStore extends Omit<StoppedStoreFiles, 'store'> {
-  readonly store: StoppedStore;
-}
-
 /** Access to a data directory. */
 export interface StoppedPorts {
   /** Rejects when it does not exist, is damaged, or is open in another process. */
-  readonly openStore: (directory: string) => Promise<OpenedStore>;
+  readonly openStore: (directory: string) => Promise<StoppedStoreFiles>;
   /** Access to files of logs, and to their directories. */
   readonly disk: Disk;
   readonly places: LogPlaces;
@@ -68,7 +60,7 @@ export interface StoppedNode extends AsyncDisposable {
   readonly identity: NodeIdentity;
   /** Only if its cluster was founded from the store of another one. */
   readonly before: ClusterBefore | undefined;
-  readonly store: StoppedStore;
+  readonly store: LedgerStore;
   readonly log: RecoveredLog;
   readonly ports: StoppedPorts;
   /** With all entries of its log applied in memory; nothing is written. */
@@ -89,14 +81,14 @@ export async function openStoppedNode(directory: string, ports: StoppedPorts = N
   const { store, ...files } = await ports.openStore(directory);
   try {
     const row = store.get(IDENTITY_KEY);
-    if (row === undefined) throw neverJoined(directory, files);
+    if (row === undefined) throw neverJoined(directory);
     const identity = readIdentity(row);
     settleLog(directory, identity.storeId, ports.places);
     const log = await readLog(directory, identity, ports.disk);
     checkLevels({ kv: store, machines: ports.machines, node: identity.node }, log);
     const before = store.get(BEFORE_KEY);
     const opened = await lookInto(store, { log, machines: ports.machines, node: identity.node });
-    if (opened.written.index === 0) throw neverJoined(directory, files);
+    if (opened.written.index === 0) throw neverJoined(directory);
     const close = (): Promise<void> => store.close();
     const known = { directory, identity, before: before && readBefore(before), store, log, ports };
     return { ...known, ...opened, [Symbol.asyncDispose]: close };
@@ -106,13 +98,13 @@ export async function openStoppedNode(directory: string, ports: StoppedPorts = N
   }
 }
 
-function sourceIn(store: StoppedStore, group: GroupId): DatabaseSource {
+function sourceIn(store: LedgerStore, group: GroupId): DatabaseSource {
   return { kv: store, group, sha256: nativeSha256 };
 }
 
 type Looked = Pick<StoppedNode, 'catalog' | 'members' | 'written' | 'namedBefore' | 'copies' | 'trash'>;
 
-async function lookInto(store: StoppedStore, known: Pick<Parts, 'log' | 'machines' | 'node'>): Promise<Looked> {
+async function lookInto(store: LedgerStore, known: Pick<Parts, 'log' | 'machines' | 'node'>): Promise<Looked> {
   const { log } = known;
   const catalog = CatalogMachine.open(sourceIn(store, CATALOG_GROUP), encodeMembership(FOUNDERS));
   const { index, term, group } = catalog.applied;
@@ -122,7 +114,7 @@ async function lookInto(store: StoppedStore, known: Pick<Parts, 'log' | 'machine
   if (!checkCatalog(catalog, log)) applyLog(catalog, log.groups.get(CATALOG_GROUP));
   const trash = new Set<GroupId>();
   for await (const ended of readTrash(store)) trash.add(ended);
-  const copies = await mendedCopies(store, { ...known, catalog, trash });
+  const copies = await mendedCopies(store, { ...known, catalog, namedBefore, trash });
   return { catalog, members, written: { index, term }, namedBefore, copies, trash };
 }
 
@@ -143,6 +135,8 @@ function applyLog(catalog: CatalogMachine, log: RecoveredGroup | undefined): voi
 
 interface Parts {
   readonly catalog: CatalogMachine;
+  /** The databases in the stored catalog. */
+  readonly namedBefore: readonly Binding[];
   readonly log: RecoveredLog;
   readonly machines: Machines;
   readonly trash: ReadonlySet<GroupId>;
@@ -150,11 +144,11 @@ interface Parts {
 }
 
 /** Repairs the replicas of the databases in the catalog; their rows may be those of an origin. */
-async function mendedCopies(store: StoppedStore, parts: Parts): Promise<ReadonlyMap<GroupId, StoppedCopy>> {
+async function mendedCopies(store: LedgerStore, parts: Parts): Promise<ReadonlyMap<GroupId, StoppedCopy>> {
   const { catalog, log, machines } = parts;
   const held = new Map<Binding, Binding>();
   for (const binding of catalog.list()) {
-    const source = heldAs(store, binding, parts);
+    const source = heldAs(binding, parts);
     if (source !== undefined) held.set(binding, source);
   }
   const syncStore = (): Promise<void> => store.checkpointFiles();
@@ -173,25 +167,24 @@ async function mendedCopies(store: StoppedStore, parts: Parts): Promise<Readonly
  * The database whose rows the node has for this one: itself, or its origin until its own log has begun, also where the
  * origin is already marked as trash. A log ends, durably, before rows of its group are deleted.
  */
-function heldAs(store: StoppedStore, binding: Binding, { log, machines, trash, node }: Parts): Binding | undefined {
-  const { recovery, founders } = binding;
+function heldAs(binding: Binding, { namedBefore, log, trash, node }: Parts): Binding | undefined {
+  const { recovery, founders, placement } = binding;
   const origin = recovery && { ...binding, group: recovery.group, databaseId: recovery.databaseId };
   const isMadeHere = founders.some((replica) => nodeOf(replica) === node);
   const here = [binding, origin]
     .filter((each) => each !== undefined)
     .filter((each) => !trash.has(each.group) || (each === origin && isMadeHere));
-  const logged = here.find(({ group }) => log.groups.has(group));
-  return logged ?? here.find(({ group }) => markOf(machines, store, group)?.index === 0);
+  // Nothing was applied to a first replica without a log. Its first row may have been lost.
+  const isBegun = (group: GroupId): boolean =>
+    placement === 0 && isMadeHere && namedBefore.some((before) => before.group === group);
+  return here.find(({ group }) => log.groups.has(group)) ?? here.find(({ group }) => isBegun(group));
 }
 
-function appliedIn(store: StoppedStore, group: GroupId): Applied | undefined {
+function appliedIn(store: LedgerStore, group: GroupId): Applied | undefined {
   return new DatabaseReader(sourceIn(store, group)).applied();
 }
 
-function neverJoined(directory: string, { storeLogs }: RecoveredFiles): DatabaseError {
+function neverJoined(directory: string): DatabaseError {
   const message = `The node in ${directory} was never taken into a cluster, or has got nothing of its catalog: it holds nothing that could be gone on with`;
-  const own = sentenceOnStoreLogs(storeLogs);
-  return new DatabaseError('invalid_argument', own === '' ? message : `${message}.${own}`, {
-    details: { reason: 'NeverJoined' },
-  });
+  return new DatabaseError('invalid_argument', message, { details: { reason: 'NeverJoined' } });
 }

@@ -1,21 +1,21 @@
 /**
  * The data directory of a node: its layout, its identity, and its lock, so that only one process has it open.
  *
+ *   <data>/ledger  rows of the node and of the catalog (ledger-store.ts)
  *   <data>/store   LevelDB: applied state; its lock is the lock of the whole directory. In it, the histories of databases
  *                  as segment files: histories; and, of a large store, second names of tables that were not looked at
  *                  yet: unseen
  *   <data>/log     the write-ahead log; beside it, perhaps, one that is to take its place (next-log.ts)
  *   <data>/damage  what was found damaged while the node ran (damage-note.ts); mostly not there
  *
- * The identity is created at the first start and written into the store, then into the log. The log refuses a store
- * that it does not belong to. A log without its store is refused here, before LevelDB creates a new one: its entries
- * would be decided again from an empty state.
+ * The identity is created at the first start and written into the ledger, then into the log. The log refuses a store
+ * that it does not belong to. A log without its store or ledger is refused here, before LevelDB creates a new store:
+ * its entries would be decided again from an empty state.
  */
 import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { DatabaseError, type Random } from '#base';
-import { isFaultOfRow, verifyNodeRows } from '#database';
+import { DatabaseError, NO_BYTES, type Random } from '#base';
 import {
   DiskGuard,
   type DiskGuardOptions,
@@ -23,9 +23,10 @@ import {
   holdTables,
   isLevelLocked,
   isLevelStoreInUse,
-  type LevelLog,
+  Ledger,
   type LevelStore,
   type LevelStoreOptions,
+  ledgerIn,
   openLevelStore,
   RESTORE_HINT,
   ROW_BYTES_DEFAULT,
@@ -38,22 +39,23 @@ import {
 import type { NodeIdentity } from '../node.ts';
 import { clockFault } from '../refusals.ts';
 import { clearDamageNote, hasDamageNote } from './damage-note.ts';
+import { type LedgerStore, ledgerStore } from './ledger-store.ts';
 import { logDirectoryOf, settleLog } from './next-log.ts';
 import { belongsNowhere, type Origin, ownIdentity } from './own-identity.ts';
 import { checkUsable, makeWritableDirectory } from './usable-files.ts';
 
 const STORE = 'store';
 const ALL = Number.POSITIVE_INFINITY;
-const NOTHING: StoreLook = { seen: [], unseen: [], logs: [] };
+const NOTHING: StoreLook = { seen: [], unseen: [] };
 
 export interface DataDirectory {
+  readonly dataDirectory: string;
   readonly storeDirectory: string;
   readonly logDirectory: string;
+  /** Without the rows of the ledger, which only the core has open. */
   readonly store: LevelStore;
   /** Tables of the store that were fully verified before it was opened. */
   readonly seen: readonly number[];
-  /** Its log files before it was opened. */
-  readonly storeLogs: readonly LevelLog[];
   readonly guard: DiskGuard;
   readonly identity: NodeIdentity;
   /** Damage was recorded: the rows of databases must be audited. */
@@ -78,7 +80,7 @@ interface Places {
   readonly directory: string;
   readonly storeDirectory: string;
   readonly logDirectory: string;
-  /** Damage was recorded: all files, the rows of the node and those of the catalog are verified. */
+  /** Damage was recorded: all files are verified. */
   readonly isSuspect: boolean;
 }
 
@@ -101,24 +103,18 @@ export async function openDataDirectory(directory: string, options: DataDirector
   options.onSuspicion?.(isSuspect);
   const places = { directory, storeDirectory, logDirectory, isSuspect };
   const guard = new DiskGuard(directory, { ...options.disk, directories: [directory, logDirectory] });
-  const { store, seen, storeLogs } = await openStore(places, options).catch((failure: unknown) => {
+  const { store, seen } = await openStore(places, options).catch((failure: unknown) => {
     if (failure instanceof StorageFailure || guard.check().level !== 'read-only') throw failure;
     throw full(directory, guard.report.availableBytes, failure);
   });
   try {
-    if (isSuspect) {
-      await verifyNodeRows(store).catch((failure: unknown) => {
-        throw isFaultOfRow(failure) ? damagedRow(storeDirectory, failure) : failure;
-      });
-    }
     const clearSuspicion = (): void => {
       if (isSuspect) clearDamageNote(directory);
       options.onSuspicion?.(false);
     };
-    const checkNew = (): Promise<void> => checkLogIsNew(logDirectory, storeLogs);
-    const identity = await ownIdentity(store, { place: directory, checkNew, ...options });
+    const identity = await identityOf(places, store, options);
     settleLog(directory, identity.storeId);
-    const files = { storeDirectory, logDirectory, store, seen, storeLogs };
+    const files = { dataDirectory: directory, storeDirectory, logDirectory, store, seen };
     return { ...files, guard, identity, isSuspect, clearSuspicion };
   } catch (failure) {
     await store.close();
@@ -136,7 +132,12 @@ export async function openStoppedStore(directory: string): Promise<StoppedStoreF
   const look = existsSync(storeDirectory) ? await lookAt(places, ALL) : undefined;
   if (look === undefined) throw noStore(directory);
   const store = await openUnlessLocked(places, {});
-  return { storeDirectory, logDirectory, store, storeLogs: look.logs };
+  try {
+    return { storeDirectory, logDirectory, store: ledgerStore(store, await Ledger.open(directory)) };
+  } catch (failure) {
+    await store.close();
+    throw failure;
+  }
 }
 
 /** Directory of the store, next to the log. */
@@ -144,19 +145,34 @@ export function storeDirectoryOf(dataDirectory: string): string {
   return join(dataDirectory, STORE);
 }
 
-export type StoppedStoreFiles = Pick<DataDirectory, 'storeDirectory' | 'logDirectory' | 'store' | 'storeLogs'>;
+export interface StoppedStoreFiles extends Pick<DataDirectory, 'storeDirectory' | 'logDirectory'> {
+  readonly store: LedgerStore;
+}
 
-type OpenStore = Pick<DataDirectory, 'store' | 'seen' | 'storeLogs'>;
+/** Reads the identity from the ledger, or gives a new node one. */
+async function identityOf(places: Places, store: LevelStore, options: DataDirectoryOptions): Promise<NodeIdentity> {
+  const { directory } = places;
+  const ledger = await Ledger.open(directory);
+  try {
+    const checkNew = (): Promise<void> => checkNodeIsNew(places, store);
+    return await ownIdentity(ledgerStore(store, ledger), { place: directory, checkNew, ...options });
+  } finally {
+    ledger.close();
+  }
+}
 
-async function openStore(places: Places, options: DataDirectoryOptions): Promise<OpenStore> {
+async function openStore(
+  places: Places,
+  options: DataDirectoryOptions,
+): Promise<Pick<DataDirectory, 'store' | 'seen'>> {
   const { rowBytes = ROW_BYTES_DEFAULT } = options;
   const look = await lookAt(places, places.isSuspect ? ALL : rowBytes);
-  if (look === undefined) await checkLogIsNew(places.logDirectory);
-  const { seen, unseen, logs } = look === undefined ? NOTHING : await holdUnseen(places, look);
+  if (look === undefined) await checkLogIsNew(places.logDirectory, places.storeDirectory);
+  const { seen, unseen } = look === undefined ? NOTHING : await holdUnseen(places, look);
   const store = await openUnlessLocked(places, options.store);
   try {
     releaseOthers(places.storeDirectory, unseen);
-    return { store, seen, storeLogs: logs };
+    return { store, seen };
   } catch (failure) {
     await store.close();
     throw failure;
@@ -191,15 +207,24 @@ async function lookAt({ directory, storeDirectory }: Places, rowBytes: number): 
   }
 }
 
-/** A new store needs a new log. */
-async function checkLogIsNew(logDirectory: string, storeLogs: readonly LevelLog[] = []): Promise<void> {
+/** A new node needs a new log and an empty store. */
+async function checkNodeIsNew({ directory, logDirectory, storeDirectory }: Places, store: LevelStore): Promise<void> {
+  await checkLogIsNew(logDirectory, ledgerIn(directory));
+  const range = store.range({ gte: NO_BYTES, lt: Uint8Array.of(0xff), limit: 1, values: false });
+  const rows = await range.next(1);
+  await range.close();
+  if (rows.length > 0) throw lost(ledgerIn(directory), `${storeDirectory} has rows`);
+}
+
+/** @param lacking What is missing, or new. */
+async function checkLogIsNew(logDirectory: string, lacking: string): Promise<void> {
   const [file] = await readdir(logDirectory);
-  if (file === undefined) return;
-  const message = `The log in ${logDirectory} has files (${file}) but there is no store beside it, or a new one: the store was lost. ${LOST_STORE}`;
-  const own = sentenceOnStoreLogs(storeLogs);
-  throw new DatabaseError('internal', own === '' ? message : `${message}.${own}`, {
-    details: { reason: 'StoreMissing' },
-  });
+  if (file !== undefined) throw lost(lacking, `the log in ${logDirectory} has files (${file})`);
+}
+
+function lost(lacking: string, left: string): DatabaseError {
+  const message = `${lacking} is missing, or new, although ${left}: it was lost. ${LOST_STORE}`;
+  return new DatabaseError('internal', message, { details: { reason: 'StoreMissing' } });
 }
 
 /** The error for a row that cannot be derived again, or a history. */
@@ -222,19 +247,6 @@ function inUse(directory: string, cause?: unknown): DatabaseError {
 function full(directory: string, availableBytes: number, cause: unknown): DatabaseError {
   const message = `The disk of ${directory} is full: the store could not be opened with the ${availableBytes} bytes that are left. Free or add space, then start the node again`;
   return new DatabaseError('storage_full', message, { details: { reason: 'DiskFull' }, cause });
-}
-
-/**
- * Describes LevelDB's own log files before the store was opened, for a refusal whose cause may be one of them: a
- * truncated log looks like one after a power failure, and LevelDB deletes the files when it opens the store. A sentence
- * with a leading space, or an empty text without log files.
- */
-export function sentenceOnStoreLogs(storeLogs: readonly LevelLog[]): string {
-  if (storeLogs.length === 0) return '';
-  const words = storeLogs.map(({ path, bytes, isTorn }) =>
-    isTorn ? `${path}, of which only the first ${bytes} bytes are whole` : `${path}, of ${bytes} bytes`,
-  );
-  return ` Before the store was opened, LevelDB had as its own logs ${words.join(', and ')}.`;
 }
 
 /** Advice for a data directory that has lost data. */

@@ -69,7 +69,7 @@ function identityIn(store: KvStore, row: Uint8Array): NodeIdentity {
 export async function noteRemoved(store: KvStore, identity: NodeIdentity): Promise<void> {
   const batch = store.batch();
   batch.put(REMOVED_KEY, writeIdentity(identity));
-  await store.write(batch, { sync: true });
+  await store.write(batch);
 }
 
 /** Founds a cluster or joins one, for a new store. */
@@ -89,7 +89,7 @@ async function becomeNode(store: KvStore, { place, nowMs, random, origin }: Iden
 async function noteStore(store: KvStore, storeId: string): Promise<string> {
   const batch = store.batch();
   batch.put(JOINING_KEY, writeJoining(storeId));
-  await store.write(batch, { sync: true });
+  await store.write(batch);
   return storeId;
 }
 
@@ -108,7 +108,7 @@ async function askAs(store: KvStore, storeId: string, { ask, mint }: Asking): Pr
   batch.del(JOINING_KEY);
   // The store also keeps the founders of the catalog, until its first entry is applied here.
   databaseMachines.openCatalog(store, membershipOf(founders)).flushInto(batch);
-  await store.write(batch, { sync: true });
+  await store.write(batch);
   return identity;
 }
 
@@ -117,7 +117,7 @@ async function found(store: KvStore, clusterId: string, storeId: string): Promis
   const batch = store.batch();
   batch.put(IDENTITY_KEY, writeIdentity(identity));
   batch.del(JOINING_KEY);
-  await store.write(batch, { sync: true });
+  await store.write(batch);
   return identity;
 }
 

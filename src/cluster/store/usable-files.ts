@@ -8,7 +8,7 @@ import { dirname, join, resolve } from 'node:path';
 import { DatabaseError } from '#base';
 
 /** Files that are written in place; other files are replaced by new ones. */
-const WRITTEN = /^(?:\d+\.wal|guard|LOCK)$/;
+const WRITTEN = /^(?:\d+\.wal|guard|ledger|LOCK)$/;
 const OTHERS = /^(?:\d+\.(?:ldb|sst|log)|CURRENT|MANIFEST-\d+)$/;
 
 const FILE_REASONS: ReadonlyMap<string, string> = new Map([

@@ -22,6 +22,8 @@ import type { ReportMessage } from './report-message.ts';
 
 /** Everything that the thread needs to open the node. */
 export interface CoreOrder {
+  /** Directory of the ledger. */
+  readonly dataDirectory: string;
   readonly storeDirectory: string;
   readonly logDirectory: string;
   readonly identity: NodeIdentity;

@@ -12,7 +12,7 @@ import type { KvStore } from '#kv';
 import {
   DirectLog,
   diskUsedPercent,
-  type LevelStore,
+  Ledger,
   LogThread,
   type LogWriter,
   openLevelStore,
@@ -33,6 +33,7 @@ import { PeerMeasureGatherer } from '../peer/peer-measures.ts';
 import { noPeers } from '../peer/peers.ts';
 import { spreadOver } from '../placement/spread.ts';
 import { duplicateProcess } from '../refusals.ts';
+import { type LedgerStore, ledgerStore } from '../store/ledger-store.ts';
 import { walIdentity } from '../store/node-rows.ts';
 import { noteRemoved } from '../store/own-identity.ts';
 import { unpackCommands } from './command-message.ts';
@@ -153,7 +154,8 @@ async function openCore(
   order: CoreOrder,
   parts: CoreParts & { readonly logThread: LogThread | undefined; readonly peerPort: PeerPort | undefined },
 ): Promise<OpenCore> {
-  const store = await openLevelStore(order.storeDirectory, order.store);
+  const rows = await openLevelStore(order.storeDirectory, order.store);
+  const store = ledgerStore(rows, await Ledger.open(order.dataDirectory));
   const { log, recovered } = await openLog(parts.logThread, order);
   const counter = new CoreCounter();
   const links = new PeerMeasureGatherer();
@@ -219,7 +221,7 @@ async function openLog(
 }
 
 interface Opening {
-  readonly store: LevelStore;
+  readonly store: LedgerStore;
   readonly log: LogWriter;
   readonly reach: Reach | undefined;
   readonly counter: CoreCounter;

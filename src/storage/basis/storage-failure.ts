@@ -41,9 +41,9 @@ export const RESTORE_HINT: string =
   'In a cluster whose other nodes have copies of all that is here, move the data directory away and start the node with ' +
   '--join, as a new one; restore the data directory from a backup only if the node is alone.';
 
-const LOG_HINT = `Do not delete single files of the log. Check the disk. ${RESTORE_HINT}`;
+const LOG_HINT = `Do not delete single files of the data directory. Check the disk. ${RESTORE_HINT}`;
 
-/** Damage in a file of the log that no crash explains. */
+/** Damage in a file of the log, or in the ledger, that no crash explains. */
 export function corruption(path: string, offset: number, found: string): StorageFailure {
   const message = `${path} is damaged at offset ${offset}: found ${found}. ${LOG_HINT}`;
   return new StorageFailure('corrupt', message, { path, offset });
@@ -90,6 +90,13 @@ export function orUnwritten<Value>(path: string, work: () => Value): Value {
   } catch (error) {
     throw unwritten(path, error);
   }
+}
+
+/** As `orUnwritten`, off this thread. */
+export async function orUnwrittenLater<Value>(path: string, work: Promise<Value>): Promise<Value> {
+  return work.catch((cause: unknown) => {
+    throw unwritten(path, cause);
+  });
 }
 
 /** Whether the error says that the disk, or the quota on it, is full. */

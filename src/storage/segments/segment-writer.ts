@@ -9,7 +9,7 @@ import { assert, type GroupId, ignoring, inParallel, NO_BYTES } from '#base';
 import { type HistoryAppend, type HistoryEnd, NO_HISTORY, type SegmentStart } from '#kv';
 import { checksum } from '../basis/checksum.ts';
 import { openSegmentsMax } from '../basis/descriptors.ts';
-import { corruption, unwritten } from '../basis/storage-failure.ts';
+import { corruption, orUnwrittenLater, unwritten } from '../basis/storage-failure.ts';
 import { cutHistory } from './segment-cut.ts';
 import { isMissing, nodeSegmentDisk, type SegmentDisk, type WritableSegment } from './segment-disk.ts';
 import {
@@ -187,7 +187,7 @@ export class SegmentWriter {
     const bytes = Buffer.allocUnsafeSlow(Math.ceil((kept.length + more.length) / BLOCK_DATA_BYTES) * BLOCK_BYTES);
     bytes.set(kept);
     const filled = fillBlocks(bytes, kept.length, more);
-    await orUnwritten(path, file.write(bytes, blockAt(end, base) * BLOCK_BYTES));
+    await orUnwrittenLater(path, file.write(bytes, blockAt(end, base) * BLOCK_BYTES));
     this.#note(group, { ...tail, end: end + more.length, partial: filled });
   }
 
@@ -200,7 +200,7 @@ export class SegmentWriter {
     const bytes = Buffer.allocUnsafeSlow((1 + Math.ceil(records.length / BLOCK_DATA_BYTES)) * BLOCK_BYTES);
     writeHeader(bytes, start);
     const partial = fillBlocks(bytes.subarray(BLOCK_BYTES), 0, records);
-    await orUnwritten(path, file.write(bytes, 0));
+    await orUnwrittenLater(path, file.write(bytes, 0));
     this.#directories.add(this.#directoryOf(group));
     if (base !== undefined) {
       this.#unsealed.set(group, [...(this.#unsealed.get(group) ?? []), { base, next: start.position }]);
@@ -234,9 +234,9 @@ export class SegmentWriter {
     this.#unsealed = new Map();
     await inParallel(AT_ONCE, [...unsealed], ([group, segments]) => this.#seal(group, segments));
     const orRemoved = ignoring(isMissing);
-    await inParallel(AT_ONCE, [...files], (path) => orUnwritten(path, this.#disk.syncFile(path).catch(orRemoved)));
+    await inParallel(AT_ONCE, [...files], (path) => orUnwrittenLater(path, this.#disk.syncFile(path).catch(orRemoved)));
     await inParallel(AT_ONCE, [...directories], (path) =>
-      orUnwritten(path, this.#disk.syncDirectory(path).catch(orRemoved)),
+      orUnwrittenLater(path, this.#disk.syncDirectory(path).catch(orRemoved)),
     );
   }
 
@@ -285,12 +285,6 @@ export class SegmentWriter {
 
 function endOf({ end, partial }: Pick<Tail, 'end' | 'partial'>): HistoryEnd {
   return { end, crc: checksum(partial, 0, partial.length) };
-}
-
-async function orUnwritten(path: string, work: Promise<void>): Promise<void> {
-  await work.catch((cause: unknown) => {
-    throw unwritten(path, cause);
-  });
 }
 
 function parentOf(directory: string): string {

@@ -163,6 +163,19 @@ export class SimDisk implements Disk, FileDisk {
     return path;
   }
 
+  /** Returns a function that restores the file as it was written so far, durably. */
+  backUp(path: string): () => void {
+    const bytes = this.#names.has(path) ? this.#names.inode(path).truth.slice() : undefined;
+    return () => {
+      this.#names.lose(path);
+      if (bytes === undefined) return;
+      const inode = new Inode();
+      inode.write(bytes, 0);
+      inode.sync();
+      this.#names.regain(path, inode);
+    };
+  }
+
   /** True when a write was silently lost since the previous call; the next note of the guard is then durable. */
   takeLost(): boolean {
     const hasLost = this.#hasLost;

@@ -1,10 +1,11 @@
-// The simulated store of one node: the rows of LevelDB, the segments of histories, and their faults.
+// The simulated store of one node: the rows of LevelDB, the segments of histories, and their faults. The ledger is on
+// the disk of the log (sim-ledger.ts).
 //
 //   - Histories are written by the production code to a simulated disk. A power failure loses any sectors and names
 //     that were not synced, whatever happens to the rows of the same batch.
 //   - A batch is atomic. Once acknowledged, it survives the process, synced or not.
 //   - A power failure loses any subset of the unsynced batches, not only the last ones: LevelDB closes a full log
-//     file without a sync, so a synced batch in the next file may survive an earlier lost one.
+//     file without a sync, so a batch in the next file may survive an earlier lost one.
 //   - A failed write may be present after the next start; until then all later writes fail, too.
 //   - A bit flip in a table changes a value without an error.
 //   - A truncated log has silently lost its last writes, synced or not.
@@ -12,7 +13,7 @@
 // Writes are sequential with random delays, and become visible shortly before their acknowledgement. The store outlives
 // the process of its node; each thread has its own handle, which waits in that thread.
 import { assert, DatabaseError } from '#base';
-import type { HistoryReader, KvBatch, KvRange, KvRow, KvStore, KvWriteOptions } from '#kv';
+import type { HistoryReader, KvBatch, KvRange, KvRow, KvStore } from '#kv';
 import { TABLE, tableOfKey } from '../../../src/database/keys.ts';
 import { Histories } from '../../../src/storage/segments/histories.ts';
 import { memoryKv } from '../../support/memory-kv.ts';
@@ -31,6 +32,7 @@ interface Whole {
   readonly visible: ReturnType<typeof memoryKv>;
   readonly writes: readonly Write[];
   readonly disk: MemorySegmentDisk;
+  readonly restoreLedger: () => void;
 }
 
 interface Flip {
@@ -47,8 +49,6 @@ const SYNC_US_MEAN = 600;
 const CLEAR_ROWS = 100;
 /** Bytes on both sides of a flipped one, by which the flip is found again in a rewritten row. */
 const AROUND = 8;
-/** First byte of a write in the trace. */
-const [SYNCED, UNSYNCED] = [Uint8Array.of(1), Uint8Array.of(0)];
 
 export class SimStore {
   #visible = memoryKv();
@@ -174,12 +174,16 @@ export class SimStore {
     );
   }
 
-  /** Loses the last writes; returns their number. No process must have the store open. */
-  async cut(writes: number): Promise<number> {
+  /**
+   * Loses the last writes; returns their number. No process must have the store open. A backup of the store includes
+   * the ledger of this moment.
+   */
+  async cut(writes: number, restoreLedger: () => void): Promise<number> {
     const kept = this.#writes.slice(0, Math.max(0, this.#writes.length - writes));
     const lost = this.#writes.length - kept.length;
     if (lost === 0) return 0;
-    this.#whole ??= { visible: this.#visible, writes: this.#writes, disk: this.#disk.snapshot() };
+    const disk = this.#disk.snapshot();
+    this.#whole ??= { visible: this.#visible, writes: this.#writes, disk, restoreLedger };
     this.#writes = kept;
     this.#syncedCount = Math.min(this.#syncedCount, this.#movedCount + kept.length);
     this.#visible = memoryKv();
@@ -233,20 +237,21 @@ export class SimStore {
     this.#whole = undefined;
     this.#visible = whole.visible;
     this.#useDisk(whole.disk);
+    whole.restoreLedger();
     for (const { operations } of whole.writes) put(this.#durable, operations);
     this.#writes = [];
     this.#movedCount = Math.max(this.#movedCount, this.#syncedCount);
   }
 
   /** Opens the store in one thread of a process. */
-  openIn(isolate: Isolate): KvStore & { readonly syncFiles: () => Promise<void> } {
+  openIn(isolate: Isolate): KvStore & { readonly checkpointFiles: () => Promise<void> } {
     return {
       history: this.#historyIn(isolate),
       // Returns a copy for each caller, like LevelDB's binding.
       get: (key) => this.#visible.get(key)?.slice(),
       range: (options) => new SlowRange(this.#visible.range(options), isolate, () => this.#drawUs(READ_US_MEAN)),
       batch: () => new RecordedBatch(),
-      write: (batch, options) => this.#write(isolate, batch, options),
+      write: (batch) => this.#write(isolate, batch),
       clear: (gte, lt) => this.#clear(isolate, gte, lt),
       approximateSize: () => Promise.resolve(0),
       compact: () => Promise.resolve(),
@@ -262,7 +267,7 @@ export class SimStore {
       },
       historySize: (group) => this.#histories.size(group),
       close: () => Promise.resolve(),
-      syncFiles: () => this.#syncFiles(isolate),
+      checkpointFiles: () => this.#syncFiles(isolate),
     };
   }
 
@@ -278,15 +283,13 @@ export class SimStore {
     };
   }
 
-  async #write(isolate: Isolate, batch: KvBatch, options: KvWriteOptions = {}): Promise<void> {
+  async #write(isolate: Isolate, batch: KvBatch): Promise<void> {
     assert(batch instanceof RecordedBatch, 'A batch is written by the store that made it');
-    const isSynced = options.sync ?? false;
-    const durationUs = this.#drawUs(WRITE_US_MEAN) + (isSynced ? this.#drawUs(SYNC_US_MEAN) : 0);
-    this.#freeUs = Math.max(this.#freeUs, isolate.nowUs) + durationUs;
+    this.#freeUs = Math.max(this.#freeUs, isolate.nowUs) + this.#drawUs(WRITE_US_MEAN);
     await isolate.sleep(this.#freeUs - isolate.nowUs, 'store write');
     await this.#append(isolate, batch);
     this.#failWhenDue(batch.operations);
-    this.#apply(batch.operations, isSynced);
+    this.#apply(batch.operations);
     await isolate.sleep(this.#random.between(1, 100), 'store written');
   }
 
@@ -301,10 +304,9 @@ export class SimStore {
     await isolate.sleep(this.#random.between(1, 50), 'history written');
   }
 
-  #apply(operations: readonly Operation[], isDurable: boolean): void {
+  #apply(operations: readonly Operation[], isDurable = false): void {
     put(this.#visible, operations);
     this.#writes.push({ operations, isDurable });
-    this.#seen(isDurable ? SYNCED : UNSYNCED);
     for (const operation of operations) {
       this.#seen(operation.key);
       if (operation.kind === 'del') continue;
@@ -439,5 +441,3 @@ async function rowsOf(store: KvStore): Promise<readonly KvRow[]> {
   await range.close();
   return rows;
 }
-
-export type OpenStore = ReturnType<SimStore['openIn']>;

@@ -1,7 +1,9 @@
 /** Injects the faults of a plan at their times, and heals everything at the end. */
+import { ledgerIn } from '#storage';
 import type { Simulator } from '../engine/simulator.ts';
 import type { History } from '../history.ts';
 import { CALM, type Network } from '../network.ts';
+import { DIRECTORY } from '../node/process.ts';
 import type { ClusterPlace } from '../node/seat.ts';
 import type { SimNode } from '../node/sim-node.ts';
 import { CALM_PEERS, type PeerExchange } from '../peers/exchange.ts';
@@ -36,6 +38,9 @@ export interface NemesisParts {
   readonly onBug: (failure: unknown) => void;
 }
 
+const LEDGER = ledgerIn(DIRECTORY);
+/** Parts of the names of files that rot. */
+const ROTTEN = { log: '.wal', guard: 'guard', ledger: LEDGER } as const;
 const LOOK_US = 1000;
 /** Delay of a second drain request. */
 const AGAIN_US = 100_000;
@@ -236,7 +241,7 @@ export class Nemesis {
     if (where === 'misdirected') node.disk.arm({ mishap: 'misdirect', kinds: ['write'], after: 0 });
     else if (where === 'lost') this.#lose(node, simulator.nowUs + durationUs);
     else if (where === 'store') node.store.flip().then((place) => simulator.note(`spoiled: ${place}`), onBug);
-    else simulator.note(`spoiled: ${node.disk.flip(where === 'log' ? '.wal' : 'guard')}`);
+    else simulator.note(`spoiled: ${node.disk.flip(ROTTEN[where])}`);
     if (ending !== undefined && where !== 'lost') this.#later(20_000, 'after rot', () => node.crash(ending));
     this.#later(durationUs, 'repair', () => this.#repair(node));
   }
@@ -244,7 +249,10 @@ export class Nemesis {
   #cutStore({ writes, durationUs }: StoreCut, node: SimNode): void {
     const { simulator, onBug } = this.#parts;
     node.hold();
-    node.store.cut(writes).then((lost) => simulator.note(`the log of the store is cut: ${lost} writes`), onBug);
+    const restoreLedger = node.disk.backUp(LEDGER);
+    node.store
+      .cut(writes, restoreLedger)
+      .then((lost) => simulator.note(`the log of the store is cut: ${lost} writes`), onBug);
     node.release();
     this.#later(durationUs, 'repair', () => {
       if (node.store.isDamaged) this.#repair(node);

@@ -48,6 +48,7 @@ export const LANE_FAULT_KINDS = ['lane-harm'] as const;
 const RECOVERING_NODES = 5;
 const INTERCEPTED_SHARE = 0.3;
 const ABSENT_SHARE = 0.25;
+const LEDGER_SHARE = 0.2;
 
 /** Only for a single node in aimed seeds: faults that a restart must handle. */
 export const AIMED_FAULT_KINDS = ['rot', 'birth', 'again', 'stall', 'decay', 'loss'] as const;
@@ -113,7 +114,7 @@ export type FaultAction =
       readonly durationUs: number;
     };
 
-export type RotPlace = 'log' | 'guard' | 'store' | 'misdirected' | 'lost';
+export type RotPlace = 'log' | 'guard' | 'ledger' | 'store' | 'misdirected' | 'lost';
 
 export interface Fault {
   readonly number: number;
@@ -356,7 +357,7 @@ function drawAction(kind: FaultKind, random: Rng, { durationMsMax, nodeCount }: 
 }
 
 function drawRot(random: Rng, durationUs: number): FaultAction {
-  const where = random.pick<RotPlace>(['log', 'log', 'guard', 'store', 'misdirected', 'lost']);
+  const where = random.pick<RotPlace>(['log', 'log', 'guard', 'ledger', 'store', 'misdirected', 'lost']);
   return { kind: 'rot', where, ending: random.chance(0.7) ? drawEnding(random) : undefined, durationUs };
 }
 
@@ -373,6 +374,8 @@ const ALL_STEPS: readonly [StepKind, ...StepKind[]] = ['write', 'sync', 'rename'
 
 function drawArmed(mishap: Armed['mishap'], random: Rng): Armed {
   const after = random.between(0, 12);
+  // The ledger is written rarely.
+  if (random.chance(LEDGER_SHARE)) return { mishap, path: 'ledger', after: after % 4 };
   if (mishap === 'short') return { mishap, kinds: ['write'], after };
   if (random.chance(0.4)) return { mishap, after };
   const kind = random.pick(ALL_STEPS);

@@ -216,18 +216,16 @@ function holdsSomething({ process }: SimNode): boolean {
 
 /** Runs `cairn recover` with acceptance; returns a refusal as text. */
 async function command(
-  { disk, store, random, nowMs }: Maintenance,
+  { disk, openStore: open, random, nowMs }: Maintenance,
   interruption: Interruption | undefined,
   see: (survey: Survey) => void,
 ): Promise<Refounded | string> {
   disk.arm(interruption?.armed);
-  const openStore: StoppedPorts['openStore'] = () =>
-    Promise.resolve({
-      store: { ...store, checkpointFiles: () => store.syncFiles() },
-      storeDirectory: DIRECTORY,
-      logDirectory: DIRECTORY,
-      storeLogs: [],
-    });
+  const openStore: StoppedPorts['openStore'] = async () => ({
+    store: await open(),
+    storeDirectory: DIRECTORY,
+    logDirectory: DIRECTORY,
+  });
   await using node = await openStoppedNode(DIRECTORY, { openStore, disk, places: disk.places, machines: MACHINES });
   const fault = faultInRefounding(node);
   if (fault?.isDone === true) return { identity: node.identity, bindings: node.catalog.list() };

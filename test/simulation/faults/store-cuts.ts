@@ -1,10 +1,9 @@
 // Faults of the store. The process ends before, and another one starts with the rest.
 //
 // In the first one the log of LevelDB is truncated, like one with an unreadable end, so that the last writes are
-// silently gone, synced or not. The next process either applies the missing entries again from its own log, makes
-// databases again that have lost more, or refuses to start when the catalog or the node has lost rows (`#cluster`,
-// crash-recovery.ts); then its files are restored from a backup after a while. The loss can be distinguished from a
-// power failure, which keeps every synced write.
+// silently gone, synced or not. The next process applies the missing entries again from its own log, and makes
+// databases again that have lost more (`#cluster`, crash-recovery.ts). If it refuses to start, its files are restored
+// from a backup after a while. The loss can be distinguished from a power failure, which keeps every synced write.
 //
 // In the second one, after a power failure, databases have lost their applied rows, or all of their rows. The next
 // process must make them again from histories and log, and nothing is restored.

@@ -5,6 +5,7 @@ import { DEFINITION_MUTANTS } from './definition-catalogue.ts';
 import { GUARDED_MUTANTS } from './guarded-catalogue.ts';
 import { HISTORY_MUTANTS } from './history-catalogue.ts';
 import { LANE_MUTANTS } from './lane-catalogue.ts';
+import { LEDGER_MUTANTS } from './ledger-catalogue.ts';
 import type { Mutant } from './mutant.ts';
 import { SEGMENT_MUTANTS } from './segment-catalogue.ts';
 import { TIME_MUTANTS } from './time-catalogue.ts';
@@ -18,4 +19,5 @@ export const ALL_MUTANTS: readonly Mutant[] = [
   ...GUARDED_MUTANTS,
   ...HISTORY_MUTANTS,
   ...SEGMENT_MUTANTS,
+  ...LEDGER_MUTANTS,
 ];

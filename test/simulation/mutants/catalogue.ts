@@ -43,8 +43,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'last-batch-not-written-again',
     file: 'src/storage/wal-recovery.ts',
-    find: '    if (isLast) settle(file, bytes, { lastFrom, end: last.offset });',
-    replace: '    if (isLast) void settle;',
+    find: '  if (context.isLast) settle(file, bytes, { lastFrom, end: last.offset });',
+    replace: '  if (context.isLast) void settle;',
     breaks: 'what a log reports when it is opened may be on no disk',
     run: { aimed: true },
   },
@@ -169,19 +169,11 @@ export const MUTANTS: readonly Mutant[] = [
     run: { first: [14] },
   },
   {
-    name: 'catalog-not-synced',
-    file: 'src/cluster/apply/apply-loop.ts',
-    find: '    await this.#ports.kv.write(turn.batch, { sync });',
-    replace: '    await this.#ports.kv.write(turn.batch, { sync: sync && turn.entryCount < 0 });',
-    breaks: 'a power failure takes databases back that were acknowledged',
-    run: { aimed: true, first: [8] },
-  },
-  {
     name: 'applied-before-written',
     file: 'src/cluster/apply/apply-loop.ts',
-    find: '    await this.#ports.kv.write(turn.batch, { sync });\n    this.#writing = undefined;',
+    find: '    await this.#ports.kv.write(turn.batch);\n    this.#writing = undefined;',
     replace:
-      '    this.#ports.kv.write(turn.batch, { sync }).catch(() => undefined);\n    await Promise.resolve();\n    this.#writing = undefined;',
+      '    this.#ports.kv.write(turn.batch).catch(() => undefined);\n    await Promise.resolve();\n    this.#writing = undefined;',
     breaks: 'rows are said to be there that are still on their way',
   },
   {

@@ -49,9 +49,14 @@ export const GUARDED_MUTANTS: readonly Mutant[] = [
   {
     name: 'store-behind-its-checkpoint',
     file: 'src/cluster/core/crash-recovery.ts',
-    find: '  if (applied.index < from || applied.index > last) {',
-    replace: '  if (applied.index > last) {',
+    find: '  if (applied === undefined || applied.index < checkpoint.index) {',
+    replace: '  if (applied === undefined) {',
     and: [
+      {
+        file: 'src/cluster/core/crash-recovery.ts',
+        find: '  if (applied.index < from || applied.index > last) {',
+        replace: '  if (applied.index > last) {',
+      },
       {
         file: 'src/cluster/core/group-lifecycle.ts',
         find: "  assert(checkpoint.index <= applied.index, 'The store is not behind its checkpoint', [checkpoint, applied]);\n",
@@ -60,13 +65,5 @@ export const GUARDED_MUTANTS: readonly Mutant[] = [
     ],
     breaks: 'a store that has lost what its checkpoint stands for is gone on with',
     run: { cuts: true },
-  },
-  {
-    name: 'lost-copy-taken-for-ended',
-    file: 'src/cluster/core/crash-recovery.ts',
-    find: '    if (!isMarked(group))',
-    replace: '    if (group < 0 && !isMarked(group))',
-    breaks: 'a node whose store has lost a copy ends its log, and votes without what it has acknowledged',
-    run: { nodes: 3, lanes: true, definitions: true, times: true, cuts: true, first: [9] },
   },
 ];

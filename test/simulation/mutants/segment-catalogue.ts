@@ -6,9 +6,9 @@ import type { Mutant } from './mutant.ts';
 
 const SEGMENTS = 'src/storage/segments';
 const SYNC_FILES =
-  '    await inParallel(AT_ONCE, [...files], (path) => orUnwritten(path, this.#disk.syncFile(path).catch(orRemoved)));\n';
+  '    await inParallel(AT_ONCE, [...files], (path) => orUnwrittenLater(path, this.#disk.syncFile(path).catch(orRemoved)));\n';
 const SYNC_DIRECTORIES = `    await inParallel(AT_ONCE, [...directories], (path) =>
-      orUnwritten(path, this.#disk.syncDirectory(path).catch(orRemoved)),
+      orUnwrittenLater(path, this.#disk.syncDirectory(path).catch(orRemoved)),
     );
 `;
 

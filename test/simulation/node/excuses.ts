@@ -12,9 +12,6 @@ export interface World {
   readonly store: Pick<SimStore, 'isRotten' | 'isCut' | 'hasThrown'>;
 }
 
-/** Reason of a log next to a new store (src/cluster/store/data-directory.ts). */
-export const STORE_IS_MISSING = 'StoreMissing';
-
 /** For each reason of an end, its excuse and whether it applies. */
 const REASONS: Readonly<Record<string, readonly [excuse: string, holds: (failure: unknown, world: World) => boolean]>> =
   {
@@ -22,9 +19,6 @@ const REASONS: Readonly<Record<string, readonly [excuse: string, holds: (failure
     StoreFailed: ['the store has failed', (failure, { store }) => hasCause(failure, (cause) => store.hasThrown(cause))],
     CorruptRecord: ['the disk has spoiled a row', (_, { store }) => store.isRotten],
     StoreAndLogDisagree: ['the store was cut', (_, { store }) => store.isCut],
-    [STORE_IS_MISSING]: ['the store was cut', (_, { store }) => store.isCut],
-    // The raise of the level is lost, and this release does not read such an old level (C23).
-    LevelNotKnown: ['the store was cut', (failure, { store }) => store.isCut && isOfEarlierLevel(failure)],
   };
 
 export function excuseOf(failure: unknown, world: World): string | undefined {
@@ -48,11 +42,6 @@ function excuseOfStorage(failure: StorageFailure, disk: World['disk']): string |
     case 'foreign':
       return undefined;
   }
-}
-
-/** True when the failure asks for an earlier release. */
-function isOfEarlierLevel(failure: unknown): boolean {
-  return failure instanceof Error && failure.message.endsWith('start an earlier one, and finalize it');
 }
 
 /** True when the failure, or one of its causes, satisfies the predicate. */

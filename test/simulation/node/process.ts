@@ -18,12 +18,14 @@ import { createService, type ServiceLimits, type Timers } from '#service';
 import { DiskGuard, type DiskThresholds, type LogWriter, type WalIdentity } from '#storage';
 import { CoreCounter } from '../../../src/cluster/core/observer.ts';
 import { watchDisk } from '../../../src/cluster/front/disk-watch.ts';
+import type { LedgerStore } from '../../../src/cluster/store/ledger-store.ts';
 import { settleLog } from '../../../src/cluster/store/next-log.ts';
 import { clusterOf, unobservedSnapshots } from '../../support/cluster/core-parts.ts';
 import type { Release } from '../../support/cluster/replica-world.ts';
 import { checkStep } from '../../support/raft/step-invariants.ts';
 import type { SimDisk } from '../disk/sim-disk.ts';
-import type { OpenStore, SimStore } from '../disk/sim-store.ts';
+import { openLedgerStore } from '../disk/sim-ledger.ts';
+import type { SimStore } from '../disk/sim-store.ts';
 import { Isolate } from '../engine/isolate.ts';
 import type { Rng } from '../engine/random.ts';
 import type { Simulator } from '../engine/simulator.ts';
@@ -204,7 +206,7 @@ export class NodeProcess {
     });
     const guard = new DiskGuard(DIRECTORY, { probe, thresholds: settings.disk });
     const rows = store.openIn(this.front);
-    const identity = (await this.#seat?.identity(rows, () => disk.list(`${DIRECTORY}/log`).length > 0)) ?? ALONE;
+    const identity = (await this.#identity()) ?? ALONE;
     if (this.#seat !== undefined) settleLog(DIRECTORY, identity.storeId, disk.places);
     const { log, recovered } = SimLog.open({
       directory: `${DIRECTORY}/log`,
@@ -217,8 +219,9 @@ export class NodeProcess {
     });
     const observer = new CoreCounter();
     if (checksSteps) Object.assign(observer, { stepped: checkStep });
-    const seat = await this.#seat?.open(identity);
-    const core = await CoreRuntime.open({ ...this.#corePorts(log, observer), ...seat }, recovered);
+    const kv = await openLedgerStore(DIRECTORY, this.#parts, this.core);
+    const seat = await this.#seat?.open(identity, kv);
+    const core = await CoreRuntime.open({ ...this.#corePorts({ kv, log, observer }), ...seat }, recovered);
     core.onFailure((failure) => this.fail(failure));
     this.#seat?.begin(core, (failure) => this.fail(failure));
     const { front } = this;
@@ -242,16 +245,30 @@ export class NodeProcess {
     return { core, node, service, relay: this.#relayFor(service) };
   }
 
-  #corePorts(log: LogWriter, observer: CoreCounter): CorePorts {
-    const { store, clock, random, settings } = this.#parts;
-    const kv = store.openIn(this.core);
+  /** Undefined for a node that no other node can join. */
+  async #identity(): Promise<NodeIdentity | undefined> {
+    const { disk } = this.#parts;
+    if (this.#seat === undefined) return undefined;
+    const hasLog = (): boolean => disk.list(`${DIRECTORY}/log`).length > 0;
+    return this.#seat.identity(await openLedgerStore(DIRECTORY, this.#parts, this.front), hasLog);
+  }
+
+  #corePorts({
+    kv,
+    ...opened
+  }: {
+    readonly kv: LedgerStore;
+    readonly log: LogWriter;
+    readonly observer: CoreCounter;
+  }): CorePorts {
+    const { clock, random, settings } = this.#parts;
     const bytes = random.split('core');
     return {
       ...clusterOf([NODE], NODE),
       kv,
-      syncStore: kv.syncFiles,
+      syncStore: () => kv.checkpointFiles(),
       ...this.#audits(),
-      log,
+      ...opened,
       peers: noPeers,
       machines: MACHINES,
       limits: { ...LIMITS, ...settings.limits },
@@ -259,7 +276,6 @@ export class NodeProcess {
       monotonicMs: () => clock.monotonicMs(),
       random: bytes,
       snapshotObserver: unobservedSnapshots,
-      observer,
       later: (work) => this.core.turn('later', work),
     };
   }
@@ -279,7 +295,7 @@ export class NodeProcess {
   #frontNode(
     link: SimLink,
     core: CoreRuntime,
-    opened: { readonly guard: DiskGuard; readonly rows: OpenStore; readonly identity: NodeIdentity },
+    opened: { readonly guard: DiskGuard; readonly rows: KvReader; readonly identity: NodeIdentity },
   ): SimFront {
     const { guard, rows, identity } = opened;
     const { clock, settings } = this.#parts;

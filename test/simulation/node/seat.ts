@@ -34,7 +34,6 @@ import type { PeerExchange } from '../peers/exchange.ts';
 import type { RelayLines } from '../peers/relay-lines.ts';
 import { SimLanes } from '../peers/sim-lanes.ts';
 import { askOver, PEER_PORT, SimLinks } from '../peers/sim-links.ts';
-import { STORE_IS_MISSING } from './excuses.ts';
 import type { SimClock } from './sim-clock.ts';
 
 /** Cluster configuration of a node. */
@@ -78,7 +77,6 @@ const RELEASE = 'simulated';
 export class Seat {
   readonly #parts: SeatParts;
   #storeId = '';
-  #store: KvStore | undefined;
   #links: SimLinks | SimLanes | undefined;
   #reach: Reach | undefined;
 
@@ -94,21 +92,21 @@ export class Seat {
       nowMs: clock.nowMs(),
       random,
       origin: seeds.length === 0 ? { kind: 'alone' } : { kind: 'asks', ask: (storeId) => this.#join(storeId) },
-      // Like src/cluster/store/data-directory.ts: a node that has lost its store must not join as another one.
+      // Like src/cluster/store/data-directory.ts: a node that has lost its ledger must not join as another one.
       checkNew: async () => {
         if (!hasLog()) return;
-        const details = { reason: STORE_IS_MISSING };
-        throw new DatabaseError('internal', 'There is a log, and a store that is new beside it', { details });
+        const details = { reason: 'StoreMissing' };
+        throw new DatabaseError('internal', 'There is a log, and a ledger that is new beside it', { details });
       },
     });
     this.#storeId = identity.storeId;
-    this.#store = store;
     return identity;
   }
 
-  /** The cluster ports of the core. */
+  /** The cluster ports of a core with this store. */
   async open(
     identity: NodeIdentity,
+    store: KvStore,
   ): Promise<Pick<CorePorts, 'node' | 'founders' | 'placement' | 'levels' | 'upkeep' | 'peers' | 'machines'>> {
     const { name, thread, random, exchange, copies, replaceAfterMs, overhear, release } = this.#parts;
     const { watch, durability, disk, onUnknownLevel } = this.#parts;
@@ -127,9 +125,7 @@ export class Seat {
         observer: this.#observer(),
         random,
         sleep: (ms) => thread.sleep(ms * 1000, 'pause'),
-        noteRemoved: async () => {
-          if (this.#store !== undefined) await noteRemoved(this.#store, identity);
-        },
+        noteRemoved: () => noteRemoved(store, identity),
       },
       identity,
       { host: name, port: PEER_PORT, peers: [], seeds: this.#seeds, release: RELEASE },

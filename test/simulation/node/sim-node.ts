@@ -3,14 +3,16 @@
 //
 // It checks every end of a process: an end that no fault explains is a problem, and so is a refusal to start on an
 // undamaged disk.
+import type { LedgerStore } from '../../../src/cluster/store/ledger-store.ts';
 import type { Release } from '../../support/cluster/replica-world.ts';
 import { SimDisk } from '../disk/sim-disk.ts';
-import { type OpenStore, SimStore } from '../disk/sim-store.ts';
+import { openLedgerStore } from '../disk/sim-ledger.ts';
+import { SimStore } from '../disk/sim-store.ts';
 import { Isolate } from '../engine/isolate.ts';
 import type { Rng } from '../engine/random.ts';
 import type { Simulator } from '../engine/simulator.ts';
 import { excuseOf, reasonOf } from './excuses.ts';
-import { NodeProcess, type ProcessSettings } from './process.ts';
+import { DIRECTORY, NodeProcess, type ProcessSettings } from './process.ts';
 import type { ClusterPlace } from './seat.ts';
 import { SimClock } from './sim-clock.ts';
 import type { SimFront } from './sim-front.ts';
@@ -35,7 +37,7 @@ const GRACE_MS = 10_000;
 /** Tools of a command on the machine of a stopped node. */
 export interface Maintenance {
   readonly disk: SimDisk;
-  readonly store: OpenStore;
+  readonly openStore: () => Promise<LedgerStore>;
   readonly random: Rng;
   readonly nowMs: number;
 }
@@ -241,7 +243,8 @@ export class SimNode {
     const { promise: failed, reject } = Promise.withResolvers<never>();
     const thread = new Isolate(this.#simulator, `${this.name}.command`, random.split('thread'), reject);
     this.disk.attach({ onCut: () => undefined, sleep: (delayUs) => thread.sleep(delayUs, 'disk') });
-    const tool = { disk: this.disk, store: this.store.openIn(thread), random, nowMs: this.clock.nowMs() };
+    const openStore = (): Promise<LedgerStore> => openLedgerStore(DIRECTORY, this, thread);
+    const tool = { disk: this.disk, openStore, random, nowMs: this.clock.nowMs() };
     try {
       return await Promise.race([work(tool), failed]);
     } finally {

@@ -1,8 +1,9 @@
 // A store in memory that may lose any combination of unsynced batches in a crash. This is LevelDB's worst case after a
-// power failure: a synced batch may survive while an earlier unsynced one does not. Histories lose everything that was
-// not synced unless all batches survive.
+// power failure: a batch may survive while an earlier one does not. Rows of the ledger are durable at once. Histories
+// lose everything that was not synced unless all batches survive.
 import { assert, type GroupId } from '#base';
-import type { HistoryEnd, HistoryReader, KvBatch, KvRange, KvRangeOptions, KvStore, KvWriteOptions } from '#kv';
+import type { HistoryEnd, HistoryReader, KvBatch, KvRange, KvRangeOptions, KvStore } from '#kv';
+import { isOfLedger } from '../../../src/cluster/store/ledger-store.ts';
 import { Histories } from '../../../src/storage/segments/histories.ts';
 import { memoryKv } from '../memory-kv.ts';
 import { MemorySegmentDisk } from '../memory-segment-disk.ts';
@@ -40,12 +41,12 @@ export class LossyKv implements KvStore {
     return new RecordedBatch();
   }
 
-  async write(batch: KvBatch, options: KvWriteOptions = {}): Promise<void> {
+  async write(batch: KvBatch): Promise<void> {
     assert(batch instanceof RecordedBatch, 'A batch is written by the store that made it');
     await this.gate;
     this.writes.push(batch.count);
     await this.#histories.append(batch.appends);
-    await this.#keep(batch, options.sync ?? false);
+    await this.#keep(batch);
   }
 
   async clear(gte: Uint8Array, lt: Uint8Array): Promise<void> {
@@ -114,8 +115,11 @@ export class LossyKv implements KvStore {
     return next;
   }
 
-  async #keep({ operations }: RecordedBatch, isDurable: boolean): Promise<void> {
-    this.#journal.push({ operations, isDurable });
+  async #keep({ operations }: RecordedBatch): Promise<void> {
+    for (const isDurable of [false, true]) {
+      const some = operations.filter(({ key }) => isOfLedger(key) === isDurable);
+      if (some.length > 0) this.#journal.push({ operations: some, isDurable });
+    }
     await replay(this.#visible, operations);
   }
 }

@@ -16,8 +16,9 @@ import {
 import type { Machine, NodeIdentity } from '#cluster';
 import { type Binding, encodeCatalogEntry } from '#database';
 import { type Membership, membershipOf } from '#raft';
-import { type Checkpoint, type LevelStore, openLevelStore, RecordWriter, Wal } from '#storage';
+import { type Checkpoint, Ledger, openLevelStore, RecordWriter, Wal } from '#storage';
 import { databaseMachines } from '../../../src/cluster/database-machines.ts';
+import { type LedgerStore, ledgerStore } from '../../../src/cluster/store/ledger-store.ts';
 import {
   IDENTITY_KEY,
   trashKey,
@@ -57,20 +58,20 @@ export interface WrittenDatabase {
 }
 
 export class StoppedDirectory implements AsyncDisposable {
-  readonly store: LevelStore;
+  readonly store: LedgerStore;
   readonly wal: Wal;
   readonly #writer = new RecordWriter();
 
   static async begin(directory: string, identity: NodeIdentity = IDENTITY): Promise<StoppedDirectory> {
-    const store = await openLevelStore(join(directory, 'store'));
+    const store = ledgerStore(await openLevelStore(join(directory, 'store')), await Ledger.open(directory));
     const batch = store.batch();
     batch.put(IDENTITY_KEY, writeIdentity(identity));
-    await store.write(batch, { sync: true });
+    await store.write(batch);
     const { wal } = Wal.open(join(directory, 'log'), { identity: walIdentity(identity), segmentBytes: SEGMENT_BYTES });
     return new StoppedDirectory(store, wal);
   }
 
-  private constructor(store: LevelStore, wal: Wal) {
+  private constructor(store: LedgerStore, wal: Wal) {
     this.store = store;
     this.wal = wal;
   }
@@ -98,15 +99,18 @@ export class StoppedDirectory implements AsyncDisposable {
     await this.#group(group, machine, { payloads, applied, checkpoint });
   }
 
-  /** Copies rows of the origin into the recovered database, like a process that ends before the new log begins. */
-  async copy(name: string): Promise<void> {
+  /**
+   * Copies rows of the origin into the recovered database, like a process that ends before the new log begins, or
+   * before the origin is marked.
+   */
+  async copy(name: string, { isMarked = true }: { readonly isMarked?: boolean } = {}): Promise<void> {
     const binding = databaseMachines.openCatalog(this.store, membershipOf(ALL)).lookup(name);
     if (binding?.recovery === undefined) throw new Error(`${name} is not recovered`);
     await databaseMachines.copyOrigin(this.store, binding, () => true);
     const batch = this.store.batch();
     databaseMachines.recoverInto(batch, this.store, binding);
-    batch.put(trashKey(binding.recovery.group), writeTrash());
-    await this.store.write(batch, { sync: true });
+    if (isMarked) batch.put(trashKey(binding.recovery.group), writeTrash());
+    await this.store.write(batch);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -123,18 +127,16 @@ export class StoppedDirectory implements AsyncDisposable {
     const term = toTerm(TERM);
     const all = [new Uint8Array(0), ...payloads];
     const entries = all.map((payload, at) => ({ index: toLogIndex(at + 1), term, payload }));
-    const written =
-      payloads.length === 0 ? [[]] : [entries.slice(0, checkpoint + 1), entries.slice(checkpoint + 1, applied + 1)];
+    const written = [entries.slice(0, checkpoint + 1), entries.slice(checkpoint + 1, applied + 1)];
     const marks: Checkpoint[] = [];
     for (const some of written) {
       for (const entry of some) machine.apply({ ...entry, answers: [] });
       const batch = this.store.batch();
       machine.flushInto(batch);
-      await this.store.write(batch, { sync: true });
+      await this.store.write(batch);
       machine.flushed();
       marks.push({ ...machine.applied, history: this.store.historyEnd(group) });
     }
-    if (payloads.length === 0) return;
     this.#writer.hardState(group, { term, vote: replicaOf(toNodeId(1)) });
     for (const entry of entries) this.#writer.entry(group, entry);
     const [mark] = marks;

@@ -1,8 +1,9 @@
 // Goal: after a crash with any loss of recent appends and unsynced batches, a node continues with its acknowledged
 // writes, or refuses to start on inconsistent data. Method: crashes at chosen moments; the simulation has random ones.
 import { describe, expect, it } from 'vitest';
-import { CATALOG_GROUP, type GroupId, LEVELS, toHex } from '#base';
+import { CATALOG_GROUP, type GroupId, LEVELS, toGroupId, toHex } from '#base';
 import { RowKeys } from '#database';
+import { checkEnded } from '../../../src/cluster/core/crash-recovery.ts';
 import { TABLE, tableOfKey } from '../../../src/database/keys.ts';
 import type { LogRecord } from '../../../src/storage/log-records.ts';
 import { BLOCK_BYTES } from '../../../src/storage/segments/segment-format.ts';
@@ -110,6 +111,13 @@ describe('recovery (C2, C7)', () => {
     next.log = new MemoryLog(world.log.durable.flatMap(change));
     await expect(next.start()).rejects.toMatchObject({ details: { reason } });
   });
+
+  it('refuses to start with the log of a replica that is not in the catalog, unless it is marked as trash', () => {
+    const group = toGroupId(7);
+    const refused = expect.objectContaining({ details: { reason: 'StoreAndLogDisagree' } });
+    expect(() => checkEnded([group], () => false)).toThrow(refused);
+    expect(() => checkEnded([group], () => true)).not.toThrow();
+  });
 });
 
 describe('a start after damage was found (D26)', () => {
@@ -137,7 +145,8 @@ describe('a start after damage was found (D26)', () => {
     const value = change((kv.get(key) ?? new Uint8Array(0)).slice());
     if (value === undefined) batch.del(key);
     else batch.put(key, value);
-    await kv.write(batch, { sync: true });
+    await kv.write(batch);
+    await kv.checkpointFiles();
   }
 
   it.each<[string, Damage]>([
@@ -205,12 +214,22 @@ describe('a start after damage was found (D26)', () => {
     await world.kv.checkpointFiles();
     await world.crash();
     await settle();
-    expect(world.rebuilt).toEqual([group, unused]);
+    // Nothing of the other one was durable.
+    expect(world.rebuilt).toEqual([group]);
     expect(await dump(world.kv, unused)).toEqual(unusedRows);
     expect((await dump(world.kv, group)).length).toBeGreaterThan(rows.length);
     expect(await world.history(group)).toEqual(['one', 'two', 'three', 'four']);
     await world.transact(unused, 'one');
     expect(await world.history(unused)).toEqual(['one']);
+  });
+
+  it('has a created database whose first row a power failure has lost, and reports no damage', async () => {
+    const { world } = await settled();
+    const unused = await world.create('unused');
+    await world.crash({ survives: () => false });
+    await settle();
+    await world.transact(unused, 'one');
+    expect([await world.history(unused), world.rebuilt]).toEqual([['one'], []]);
   });
 });
 

@@ -1,5 +1,6 @@
 // Goal: a recovered database continues wherever the process ended between its rows and its log, and its origin is
 // deleted (C24). Method: a real directory of a node that is alone, as such a process leaves it.
+import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { type NodeId, replicaOf, toNodeId, toRevision } from '#base';
@@ -7,8 +8,9 @@ import { type Node, startNode } from '#cluster';
 import { encodeCatalogEntry } from '#database';
 import { createMetrics, silentLogger } from '#observability';
 import { membershipOf } from '#raft';
-import { openLevelStore } from '#storage';
+import { Ledger, ledgerIn, openLevelStore } from '#storage';
 import { databaseMachines } from '../../../src/cluster/database-machines.ts';
+import { ledgerStore } from '../../../src/cluster/store/ledger-store.ts';
 import { readTrash } from '../../../src/cluster/store/node-rows.ts';
 import { CORE_WORKER } from '../../../src/main/open-node.ts';
 import { databaseKit } from '../../support/cluster/machine-kit.ts';
@@ -38,10 +40,12 @@ async function started(directory: string): Promise<Node> {
 }
 
 it.each([
-  ['not made', false, 5],
+  ['not made', undefined, 5],
+  ['made, and the origin is not marked', false, 5],
   ['made, and the origin is marked', true, 5],
+  ['made before an entry was applied, and the origin is not marked', false, NONE],
   ['made before an entry was applied, and the origin is marked', true, NONE],
-] as const)('a recovered database continues when its rows are %s', async (_, isMade, applied) => {
+] as const)('a recovered database continues when its rows are %s', async (_, isMarked, applied) => {
   const directory = testDir();
   {
     await using stopped = await StoppedDirectory.begin(directory);
@@ -57,7 +61,7 @@ it.each([
       applied,
       checkpoint: Math.min(applied, 3),
     });
-    if (isMade) await stopped.copy('shop');
+    if (isMarked !== undefined) await stopped.copy('shop', { isMarked });
   }
   const node = await started(directory);
   await eventually(async () => {
@@ -69,9 +73,12 @@ it.each([
   await again.drain();
 });
 
-/** Marks of the trash, and keys of the origin. */
+/** Marks of the trash, and keys of the origin. The core has the ledger open, so a copy of the file is read. */
 async function remains(directory: string): Promise<readonly unknown[]> {
-  const store = await openLevelStore(join(directory, 'store'));
+  const copied = testDir();
+  copyFileSync(ledgerIn(directory), ledgerIn(copied));
+  const rows = await openLevelStore(join(directory, 'store'));
+  const store = ledgerStore(rows, await Ledger.open(copied));
   const left: unknown[] = [...(await drain(store, databaseMachines.rowsOf(SHOP)))];
   for await (const group of readTrash(store)) left.push(group);
   await store.close();

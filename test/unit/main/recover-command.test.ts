@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { formatAddress, replicaOf, toNodeId } from '#base';
 import { encodeCatalogEntry } from '#database';
-import { openLevelStore } from '#storage';
+import { Ledger, openLevelStore } from '#storage';
 import { JOINING_KEY, writeJoining } from '../../../src/cluster/store/node-rows.ts';
 import { recoverCommand } from '../../../src/main/recover-command.ts';
 import {
@@ -150,11 +150,10 @@ cairn recover: nothing was changed. ${how}
 
   it('is refused on a store that was never taken into a cluster, or has nothing of its catalog', async () => {
     const asking = testDir();
-    const store = await openLevelStore(join(asking, 'store'));
-    const batch = store.batch();
-    batch.put(JOINING_KEY, writeJoining(storeOf(4)));
-    await store.write(batch, { sync: true });
-    await store.close();
+    await (await openLevelStore(join(asking, 'store'))).close();
+    const ledger = await Ledger.open(asking);
+    await ledger.write([{ key: JOINING_KEY, value: writeJoining(storeOf(4)) }]);
+    ledger.close();
     const joined = testDir();
     await (await StoppedDirectory.begin(joined))[Symbol.asyncDispose]();
     const err = expect.stringContaining('was never taken into a cluster, or has got nothing of its catalog');

@@ -56,7 +56,7 @@ it('a removed node waits and says why, and is a new one once its directory was s
   expect(await ask('/databases')).toEqual([503, expect.stringContaining(why)]);
 
   expect(await rejoin('--data-dir', dir)).toEqual([0, expect.stringContaining(join(dir, 'removed.1')), '']);
-  expect(readdirSync(join(dir, 'removed.1')).toSorted()).toEqual(['log', 'removed', 'store']);
+  expect(readdirSync(join(dir, 'removed.1')).toSorted()).toEqual(['ledger', 'log', 'removed', 'store']);
   child.kill('SIGTERM');
   expect(await over).toEqual([0, null]);
   expect(log.match(/"event":"node-removed"/g)).toHaveLength(1);

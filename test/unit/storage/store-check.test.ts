@@ -23,7 +23,7 @@ beforeAll(async () => {
     await store.compact(NOTHING, END);
     const last = store.batch();
     last.put(Buffer.from(`in the log ${part}`), NOTHING);
-    await store.write(last, { sync: true });
+    await store.write(last);
     await store.close();
   }
   return () => whole[Symbol.dispose]();
@@ -126,7 +126,7 @@ describe('tables of level 0, which LevelDB compacts as soon as the store is open
       const store = await openLevelStore(dir);
       const batch = store.batch();
       for (const key of ['first', text, 'last']) batch.put(Buffer.from(key), Buffer.alloc(20, text));
-      await store.write(batch, { sync: true });
+      await store.write(batch);
       await store.close();
     }
     const names = readdirSync(dir).filter((name) => name.endsWith('.ldb'));

@@ -1,8 +1,6 @@
 // Goal: docs/formats/wal.md describes the bytes on disk exactly, and headers decode to the values that were encoded.
 // Method: the log of the example in the document is written, and every listed byte is compared; bytes that are not
 // listed must be zero.
-import { readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { toGroupId, toLogIndex, toTerm } from '#base';
@@ -15,24 +13,17 @@ import {
   encodeBatchHeader,
   encodeSegmentHeader,
 } from '../../../src/storage/wal-format.ts';
+import { hexRows, listedIn } from '../../support/format-pages.ts';
 import { encode } from '../../support/log-model.ts';
 import { MemoryDisk } from '../../support/memory-disk.ts';
 
-const DOCUMENT = resolve(import.meta.dirname, '../../../docs/formats/wal.md');
 const SEGMENT_BYTES = 16 * 1024;
 const IDENTITY = { clusterId: new Uint8Array(16).fill(0x11), storeId: new Uint8Array(16).fill(0x22) };
 
 it('docs/formats/wal.md lists every byte of its example', () => {
-  const listed = new Uint8Array(SEGMENT_BYTES);
-  const lines = readFileSync(DOCUMENT, 'utf8').matchAll(/^([0-9a-f]{4}) {2}((?:[0-9a-f]{2} ?)+)(?:× (\d+))?/gm);
-  let count = 0;
-  for (const [, offset = '', bytes = '', times = '1'] of lines) {
-    const run = Buffer.from(bytes.replaceAll(' ', '').repeat(Number(times)), 'hex');
-    listed.set(run, Number.parseInt(offset, 16));
-    count += run.length;
-  }
+  const { bytes, count } = listedIn('wal.md', SEGMENT_BYTES);
   expect(count).toBe(84 + 512 + 512);
-  expect(hex(listed)).toEqual(hex(exampleSegment()));
+  expect(hexRows(bytes)).toEqual(hexRows(exampleSegment()));
 });
 
 it('the header of a segment decodes to what was encoded', () => {
@@ -93,11 +84,4 @@ function exampleSegment(): Uint8Array {
     ]),
   ]);
   return disk.file('wal/000000000001.wal');
-}
-
-function hex(bytes: Uint8Array): readonly string[] {
-  return Array.from({ length: bytes.length / 16 }, (_, row) => {
-    const at = 16 * row;
-    return `${at.toString(16).padStart(4, '0')}  ${Buffer.from(bytes.subarray(at, at + 16)).toString('hex')}`;
-  });
 }

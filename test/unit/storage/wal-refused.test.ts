@@ -3,7 +3,7 @@
 import { expect, it } from 'vitest';
 import { toLogIndex } from '#base';
 import { type EncodedRecords, NO_CHECKPOINT, RecordWriter, type StorageFailure, Wal } from '#storage';
-import { BatchSlab } from '../../../src/storage/batch-slab.ts';
+import { sealRecords } from '../../../src/storage/batch-slab.ts';
 import { SECTOR_BYTES } from '../../../src/storage/wal-format.ts';
 import { encode } from '../../support/log-model.ts';
 import { MemoryDisk } from '../../support/memory-disk.ts';
@@ -87,9 +87,7 @@ function eraseLastBatch(disk: MemoryDisk, path: string): void {
 function forgeBatch(disk: MemoryDisk, records: EncodedRecords): void {
   const bytes = disk.file(FIRST);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-  const slab = new BatchSlab(SEGMENT_BYTES / 2);
-  slab.stage(records, 0);
-  const { bytes: batch } = slab.sealSummary({
+  const { bytes: batch } = sealRecords(records, {
     seq: 1,
     crc: view.getUint32(SECTOR_BYTES + 4, true),
     offset: 2 * SECTOR_BYTES,

@@ -33,7 +33,8 @@ it('the mark of a deleted group is removed once the deletions of its rows are du
   for (let row = 0; row < 5; row++) batch.put(Uint8Array.from([...ROWS.gte, row]), new Uint8Array(1));
   batch.append(GROUP, recordsAt({ position: 0, lengths: [100] }));
   trash.mark(batch, GROUP);
-  await kv.write(batch, { sync: true });
+  await kv.write(batch);
+  await kv.checkpointFiles();
   trash.add(GROUP, 0);
 
   await trash.run();

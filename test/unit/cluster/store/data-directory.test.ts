@@ -1,17 +1,27 @@
 // Goal: a data directory belongs to one store and one process, and rejects others with a reason. Method: real
 // directories; a second process that tries to open the first one's.
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { CATALOG_GROUP, crc32, replicaOf, toNodeId } from '#base';
+import { crc32, replicaOf, toGroupId, toNodeId } from '#base';
 import type { Joined } from '#cluster';
 import { RowKeys } from '#database';
 import { membershipOf } from '#raft';
-import { openLevelStore } from '#storage';
+import { Ledger } from '#storage';
 import { databaseMachines } from '../../../../src/cluster/database-machines.ts';
 import { nativeRandom } from '../../../../src/cluster/native.ts';
 import { type DataDirectory, openDataDirectory } from '../../../../src/cluster/store/data-directory.ts';
+import { type LedgerStore, ledgerStore } from '../../../../src/cluster/store/ledger-store.ts';
 import { IDENTITY_KEY, JOINING_KEY, readIdentity, writeIdentity } from '../../../../src/cluster/store/node-rows.ts';
 import { noteRemoved } from '../../../../src/cluster/store/own-identity.ts';
 import { testDir } from '../../../support/test-scope.ts';
@@ -39,6 +49,11 @@ async function fillTable(options: typeof OPTIONS): Promise<string> {
   await store.compact(new Uint8Array(0), Uint8Array.of(0xff));
   await store.close();
   return readdirSync(storeDirectory).find((each) => each.endsWith('.ldb')) ?? '';
+}
+
+/** The store with its ledger, of which the caller must close both. */
+async function withLedger({ store }: DataDirectory): Promise<LedgerStore> {
+  return ledgerStore(store, await Ledger.open(directory));
 }
 
 /** Output of another process that opens the directory. */
@@ -72,6 +87,7 @@ it.each([
   ['store/LOCK', 'must be a file', mkdirSync],
   ['log/guard', 'cannot be written: ELOOP', (path: string) => symlinkSync('guard', path)],
   ['log/000000000001.wal', 'cannot be written: ELOOP', (path: string) => symlinkSync('000000000001.wal', path)],
+  ['ledger', 'must be a file', mkdirSync],
   ['store/000005.ldb', 'cannot be read: ELOOP', (path: string) => symlinkSync('000005.ldb', path)],
   ['store', 'it, or a part of its path, is a file', (path: string) => writeFileSync(path, '')],
 ])('the directory is rejected with the path of %s, which %s', async (name, fault, make) => {
@@ -115,57 +131,58 @@ describe('the alarm', () => {
     expect(seen).toEqual([true]);
     expect(existsSync(join(directory, 'damage'))).toBe(true);
   });
-
-  it('stays when a row of the catalog is damaged whose block has a valid checksum, and the error has advice', async () => {
-    const { store } = await openDataDirectory(directory, options);
-    const batch = store.batch();
-    batch.put(new RowKeys(CATALOG_GROUP).bindings(0), Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8));
-    await store.write(batch);
-    await store.close();
-    seen.splice(0);
-
-    writeFileSync(join(directory, 'damage'), 'a row\n');
-    for (let start = 0; start < 2; start++) {
-      await expect(openDataDirectory(directory, options)).rejects.toMatchObject({
-        message: expect.stringMatching(/row with key 01000000001000000000 is corrupt.*start the node with --join/),
-        details: { reason: 'CorruptRecord' },
-      });
-    }
-    expect([seen, existsSync(join(directory, 'damage'))]).toEqual([[true, true], true]);
-  });
 });
 
-it('the identity is not created next to a log whose store was lost', async () => {
+it('a store is not created next to a log, nor an identity next to a log or rows of databases', async () => {
   const first = await openDataDirectory(directory, OPTIONS);
+  const row = first.store.batch();
+  row.put(new RowKeys(toGroupId(1)).applied(), Uint8Array.of(1));
+  await first.store.write(row);
   await first.store.close();
-  writeFileSync(join(first.logDirectory, '0000000001.wal'), 'x');
-  rmSync(first.storeDirectory, { recursive: true });
-  const refused = {
+  const segment = join(first.logDirectory, '0000000001.wal');
+  writeFileSync(segment, 'x');
+  const refused = (lacking: string, left: string): object => ({
     details: { reason: 'StoreMissing' },
-    message: expect.stringContaining(
-      'In a cluster whose other nodes have replicas of everything, move this directory away',
+    message: expect.stringMatching(
+      new RegExp(`${lacking} is missing, or new, although .*${left}.*: it was lost. In a cluster whose other nodes`),
     ),
-  };
-  await expect(openDataDirectory(directory, OPTIONS)).rejects.toMatchObject(refused);
+  });
+  renameSync(first.storeDirectory, join(directory, 'aside'));
+  await expect(openDataDirectory(directory, OPTIONS)).rejects.toMatchObject(refused('/store', '0000000001.wal'));
   expect(existsSync(first.storeDirectory)).toBe(false);
-  // Nor in a store that was created again.
-  await (await openLevelStore(first.storeDirectory)).close();
-  await expect(openDataDirectory(directory, OPTIONS)).rejects.toMatchObject(refused);
+  renameSync(join(directory, 'aside'), first.storeDirectory);
+  rmSync(join(directory, 'ledger'));
+  await expect(openDataDirectory(directory, OPTIONS)).rejects.toMatchObject(refused('/ledger', '0000000001.wal'));
+  rmSync(segment);
+  await expect(openDataDirectory(directory, OPTIONS)).rejects.toMatchObject(refused('/ledger', '/store has rows'));
+  expect(existsSync(join(directory, 'ledger'))).toBe(false);
+});
+
+it('a directory is rejected with a damaged ledger, and its store is closed again', async () => {
+  await (await openDataDirectory(directory, OPTIONS)).store.close();
+  const ledger = join(directory, 'ledger');
+  const bytes = readFileSync(ledger);
+  writeFileSync(ledger, bytes.subarray(0, 4096));
+  for (let start = 0; start < 2; start++) {
+    await expect(openDataDirectory(directory, OPTIONS)).rejects.toMatchObject({ kind: 'corrupt', path: ledger });
+  }
+  writeFileSync(ledger, bytes);
+  await (await openDataDirectory(directory, OPTIONS)).store.close();
 });
 
 it('the identity is rejected after its node was removed and has recorded it, until it is that of another node (C39)', async () => {
-  const { store, storeDirectory, identity } = await openDataDirectory(directory, OPTIONS);
+  const first = await openDataDirectory(directory, OPTIONS);
+  const { identity } = first;
+  const store = await withLedger(first);
   await noteRemoved(store, identity);
   await store.close();
   const removed = { details: { reason: 'NodeRemoved' }, message: expect.stringMatching(/^Node 1 was removed/) };
   await expect(openDataDirectory(directory, OPTIONS)).rejects.toMatchObject(removed);
   await expect(openDataDirectory(directory, OPTIONS)).rejects.toMatchObject(removed);
-  const again = await openLevelStore(storeDirectory);
-  const batch = again.batch();
+  const ledger = await Ledger.open(directory);
   const next = { ...identity, clusterId: '0199a5c8-3c1e-7a2b-9f00-0123456789ab' };
-  batch.put(IDENTITY_KEY, writeIdentity(next));
-  await again.write(batch);
-  await again.close();
+  await ledger.write([{ key: IDENTITY_KEY, value: writeIdentity(next) }]);
+  ledger.close();
   const opened = await openDataDirectory(directory, OPTIONS);
   await opened.store.close();
   expect(opened.identity).toEqual(next);
@@ -231,11 +248,9 @@ it('a store that belongs to no cluster founds one with the store id of its reque
     asked = storeId;
     return { kind: 'founder' };
   };
-  const { store, identity } = await openDataDirectory(directory, {
-    ...OPTIONS,
-    origin: { kind: 'asks', ask },
-  });
-  expect(identity).toEqual({ clusterId: expect.any(String), storeId: asked, node: 1 });
+  const opened = await openDataDirectory(directory, { ...OPTIONS, origin: { kind: 'asks', ask } });
+  const store = await withLedger(opened);
+  expect(opened.identity).toEqual({ clusterId: expect.any(String), storeId: asked, node: 1 });
   expect(store.get(JOINING_KEY)).toBeUndefined();
   await store.close();
 });
@@ -273,11 +288,12 @@ describe('a store that joins a cluster', () => {
     const [storeId = ''] = asked;
     expect(asked).toEqual([storeId, storeId, storeId]);
     expect(opened.identity).toEqual({ clusterId: joined.clusterId, storeId, node: 7 });
-    expect(opened.store.get(JOINING_KEY)).toBeUndefined();
+    const store = await withLedger(opened);
+    expect(store.get(JOINING_KEY)).toBeUndefined();
     // The founders of the catalog are recorded from now on, and this node is not one of them.
-    const catalog = databaseMachines.openCatalog(opened.store, membershipOf([replicaOf(toNodeId(9))]));
+    const catalog = databaseMachines.openCatalog(store, membershipOf([replicaOf(toNodeId(9))]));
     expect(catalog.members).toEqual({ index: 0, membership: membershipOf(joined.founders) });
-    await close(opened);
+    await store.close();
     const again = await openDataDirectory(directory, { ...OPTIONS, origin: { kind: 'asks', ask: refusing } });
     expect(again.identity).toEqual(opened.identity);
     await close(again);
