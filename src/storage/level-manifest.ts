@@ -9,7 +9,7 @@
  *   W18  A store is opened only when CURRENT, the MANIFEST, every table that it calls live and the first log that it
  *        needs are there.
  *
- * A MANIFEST is a log (level-log-check.ts) of edits, each a row of fields: a tag, then varints or bytes by their
+ * A MANIFEST is a log (level-log-reader.ts) of edits, each a row of fields: a tag, then varints or bytes by their
  * length. LevelDB begins a new one only when it opens, so it grows for as long as a node runs: it is read once, and
  * then on.
  */

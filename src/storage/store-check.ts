@@ -1,18 +1,18 @@
 /**
  * What is looked at before LevelDB opens a store. All of it is read once, and nothing is changed.
  *
- * Logs are read whole, for they are short; of each table at least what leads to its rows: footer, index and filter,
- * about one byte in a hundred. Its rows, too, where LevelDB may read them at once: it compacts as soon as it is open,
- * and verifies nothing. Such a compaction begins at levels 0 and 1, or at a level that is too large, and what it makes
- * may be too much for the next level, and so on: there is no telling where it ends, short of all tables. So levels 0
- * and 1 are read whole, and of the others, level by level, as much as the caller gives; the rest follows while the node
- * runs (table-scrub.ts), and must not be lost until then (unseen-tables.ts).
+ * LevelDB's logs are not read: a record that it drops shows as missing rows. Of each table at least what leads to its
+ * rows is read: footer, index and filter, about one byte in a hundred. Its rows, too, where LevelDB may read them at
+ * once: it compacts as soon as it is open, and verifies nothing. Such a compaction begins at levels 0 and 1, or at a
+ * level that is too large, and what it makes may be too much for the next level, and so on: there is no telling where
+ * it ends, short of all tables. So levels 0 and 1 are read whole, and of the others, level by level, as much as the
+ * caller gives; the rest follows while the node runs (table-scrub.ts), and must not be lost until then
+ * (unseen-tables.ts).
  */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { mergedAway } from './basis/storage-failure.ts';
-import { verifyLevelLogs } from './level-log-check.ts';
 import { checkFiles, type LiveTable, ManifestReader, tableName } from './level-manifest.ts';
 import { LevelTable } from './level-table.ts';
 import { heldTables, openHeld } from './unseen-tables.ts';
@@ -34,13 +34,12 @@ export interface StoreLook {
  * Undefined when there is no store; else the store is whole as far as it was looked at. It may take long; the thread
  * does other work in between.
  * @param rowBytes Of tables that are looked through, unless more of them have to be.
- * @throws StorageFailure `corrupt`, naming the file and the place (W17, W18, W19).
+ * @throws StorageFailure `corrupt`, naming the file and the place (W18, W19).
  */
 export async function verifyStore(directory: string, rowBytes: number): Promise<StoreLook | undefined> {
   const manifest = new ManifestReader(directory).readOn();
   if (manifest === undefined) return undefined;
   checkFiles(directory, manifest);
-  verifyLevelLogs(directory);
   const held = heldTables(directory);
   await verifyMergedTables(directory, manifest.tables, held.numbers);
   const leftBehind = new Set(held.isStopped ? [] : held.numbers);
