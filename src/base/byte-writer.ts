@@ -51,9 +51,9 @@ export class ByteWriter {
     return this.#lent;
   }
 
-  /** Returns the checksum of the bytes so far. */
-  checksum(checksum: (bytes: Uint8Array, from: number, to: number) => number): number {
-    return checksum(this.#bytes, 0, this.#length);
+  /** Returns the checksum of the bytes so far; `seed` is that of bytes before them. */
+  checksum(checksum: (bytes: Uint8Array, from: number, to: number, seed: number) => number, seed: number = 0): number {
+    return checksum(this.#bytes, 0, this.#length, seed);
   }
 
   /** The bytes so far, as an array that the caller owns; the writer is empty afterwards. */

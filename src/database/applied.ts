@@ -2,7 +2,7 @@
  * The applied row: how far a database is, written in the same batch as everything it counts (D3).
  *
  * ```
- * u8 format = 8 | 16 bytes database_id | u8 is recovered | [16 bytes root_id] | varint created_at ms
+ * u8 format = 9 | 16 bytes database_id | u8 is recovered | [16 bytes root_id] | varint created_at ms
  * applied state (applied-state.ts) | varint latest recorded time ms | varint total events
  * varint end of the history | varint start of its last segment
  * varint next stream id | varint next type id | varint next source id
@@ -13,9 +13,9 @@
 import { type ByteReader, type ByteWriter, type DatabaseId, formatUuid, isDatabaseId, parseUuid } from '#base';
 import { type AppliedState, HASH_BYTES, noAppliedRow, readAppliedState, writeAppliedState } from './applied-state.ts';
 import { copyRange } from './bytes-range.ts';
-import { closeRow, openRow, sealRow, unexpectedRow } from './corruption.ts';
+import { closeRow, openRow, unexpectedRow } from './corruption.ts';
 
-const FORMAT = 8;
+const FORMAT = 9;
 const UUID_BYTES = 16;
 
 /** A control record, and the hash that proves it and those before. */
@@ -69,7 +69,6 @@ export function writeApplied(into: ByteWriter, applied: Applied): void {
   into.varint(definitions);
   into.u8(control === undefined ? 0 : 1);
   if (control !== undefined) writeControlMark(into, control);
-  sealRow(into);
 }
 
 /** Throws when the row is corrupt. */

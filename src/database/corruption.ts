@@ -1,11 +1,14 @@
 /**
  * Errors for rows of ours that are damaged, or that are not what a read looked for.
  *
- * Every value carries a CRC-32 that is verified on every read (D1). A value that fails it is damage: it is never
- * guessed at, and the node stops. A row that is missing, or whose checksum holds while its content is not what was
+ * Every value carries a CRC-32 that is verified on every read (D1); in a database it covers the key too, because damage
+ * of LevelDB may put a value under another key. A value that fails it is damage: it is never guessed at, and the node
+ * stops. A row that is missing, or whose checksum holds while its content is not what was
  * looked for, is a fault of the code that looked for it: it concerns that read alone, never the node.
  */
 import { ByteReader, type ByteWriter, crc32, DatabaseError, type GroupId, toHex } from '#base';
+import type { KvBatch } from '#kv';
+import { GROUP_PREFIX_BYTES, isOfDatabase } from './keys.ts';
 
 const CRC_BYTES = 4;
 const CORRUPT_RECORD = 'CorruptRecord';
@@ -14,6 +17,12 @@ const UNEXPECTED_ROW = 'UnexpectedRow';
 /** The error for a row whose checksum fails: fatal to the node (`details.reason` is `CorruptRecord`). */
 export function corruptRecord(key: Uint8Array, fault: string): DatabaseError {
   const message = `The row with key ${toHex(key)} is corrupt: ${fault}`;
+  return new DatabaseError('internal', message, { details: { reason: CORRUPT_RECORD } });
+}
+
+/** The same for rows of a database that do not add up. */
+export function corruptRows(group: GroupId, fault: string): DatabaseError {
+  const message = `Rows of group ${group} are missing or damaged: ${fault}`;
   return new DatabaseError('internal', message, { details: { reason: CORRUPT_RECORD } });
 }
 
@@ -38,18 +47,35 @@ export function isFaultOfRow(error: unknown): error is DatabaseError {
   return isCorruptRecord(error) || (error instanceof DatabaseError && error.details.reason === UNEXPECTED_ROW);
 }
 
-/** Ends a value with the checksum of everything before it, 4 bytes little-endian. */
+/** Ends a value of the ledger with the checksum of everything before it, 4 bytes little-endian. */
 export function sealRow(row: ByteWriter): void {
   row.u32le(row.checksum(crc32));
 }
 
-/** A reader over the content of a sealed value, after its format byte; throws when its checksum fails. */
-export function openRow(key: Uint8Array, value: Uint8Array, format: number): ByteReader {
+/** Ends a value of a database with the checksum of its key and of everything before it, and puts the row. */
+export function putRow(batch: Pick<KvBatch, 'put'>, key: Uint8Array, row: ByteWriter): void {
+  row.u32le(row.checksum(crc32, checksumOfKey(key)));
+  batch.put(key, row.view());
+}
+
+/** Returns where the content of a value ends; throws when its checksum fails. */
+export function verifyRow(key: Uint8Array, value: Uint8Array): number {
   const end = value.length - CRC_BYTES;
   if (end < 1) throw corruptRecord(key, `${value.length} bytes are too few for a format and a checksum`);
   const stored = new ByteReader(value, end).u32le();
-  const found = crc32(value, 0, end);
+  const found = crc32(value, 0, end, isOfDatabase(key) ? checksumOfKey(key) : 0);
   if (stored !== found) throw corruptRecord(key, `its checksum is ${stored}, its content gives ${found}`);
+  return end;
+}
+
+/** Without the group: the rows of a recovered instance are those of its origin. */
+function checksumOfKey(key: Uint8Array): number {
+  return crc32(key, GROUP_PREFIX_BYTES);
+}
+
+/** A reader over the content of a sealed value, behind its format byte; throws when its checksum fails. */
+export function openRow(key: Uint8Array, value: Uint8Array, format: number): ByteReader {
+  const end = verifyRow(key, value);
   if (value[0] !== format) throw unexpectedRow(key, `format ${value[0]} is unknown here, ${format} would be known`);
   return new ByteReader(value, 1, end);
 }

@@ -15,6 +15,7 @@ import { type Applied, writeApplied } from './applied.ts';
 import type { GroupMark } from './applied-state.ts';
 import { copyRange } from './bytes-range.ts';
 import { keysOfControl } from './control-rows.ts';
+import { putRow } from './corruption.ts';
 import { IdGiver } from './id-giver.ts';
 import type { KeyFilter } from './key-filter.ts';
 import { HASH_DOMAIN, KeyHash } from './key-hash.ts';
@@ -201,7 +202,7 @@ export class DatabaseWriter {
     this.flushRowsInto(batch);
     this.#row.reset();
     writeApplied(this.#row, this.applied);
-    batch.put(this.#reader.keys.applied(), this.#row.view());
+    putRow(batch, this.#reader.keys.applied(), this.#row);
   }
 
   /** The same without the applied row: the state is not to be believed in yet. */

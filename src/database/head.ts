@@ -7,7 +7,7 @@
  * tips, the head is spilled and each tip has a row of its own (small-rows.ts).
  *
  * ```
- * u8 format = 2 | u8 flags: 1 = spilled
+ * u8 format = 3 | u8 flags: 1 = spilled
  * varint id                                    not for subjects; small numbers by first appearance, one count per kind
  * varint first revision | varint latest revision − first | varint count
  * varint latest revision without a subject     not for subjects; 0: none
@@ -20,11 +20,11 @@
  * ```
  */
 import { ByteReader, type ByteWriter } from '#base';
-import { closeRow, openRow, sealRow, unexpectedRow } from './corruption.ts';
+import { closeRow, openRow, unexpectedRow } from './corruption.ts';
 import { HEAD_KIND, type HeadName, type TimeRowKey } from './keys.ts';
 import { type PackedEntry, PostingBlock, type PostingEntry, PostingPlace, writePosting } from './posting.ts';
 
-const FORMAT = 2;
+const FORMAT = 3;
 const SPILLED = 1;
 
 /** Inline entries of a head, and entries of a chunk. */
@@ -79,7 +79,6 @@ export function writeHead(into: ByteWriter, head: HeadFields, inline: Uint8Array
   if (!head.spilled) writeTips(into, head);
   into.varint(head.inlineCount);
   into.bytes(inline);
-  sealRow(into);
 }
 
 /** Writes the same as `writeHead`, for a subject with one event. */
@@ -103,7 +102,6 @@ export function writeFirstOfSubject(
   into.varint(1);
   scratch.reset();
   writePosting(into, scratch, event);
-  sealRow(into);
 }
 
 function writeTips(into: ByteWriter, head: HeadFields): void {
@@ -163,12 +161,11 @@ export function readChunk(key: Uint8Array, value: Uint8Array): PostingBlock {
   return readEntries(key, row, row.varint());
 }
 
-/** Writes the row of a chunk or of times: `u8 format = 2 | varint count | entries | u32 CRC`. */
+/** Writes the row of a chunk or of times: `u8 format = 3 | varint count | entries | u32 CRC`. */
 export function writeChunk(into: ByteWriter, count: number, entries: Uint8Array): void {
   into.u8(FORMAT);
   into.varint(count);
   into.bytes(entries);
-  sealRow(into);
 }
 
 /** The events in the row of a second, by time, then position. Throws when the row is corrupt. */

@@ -29,7 +29,7 @@
  *   D19 A recovered instance has the history of its copy, unchanged; its chain begins with the first instance's id.
  */
 export type { Applied } from './applied.ts';
-export { auditDatabase } from './audit.ts';
+export { auditDatabase, auditInUse, groupsWithRows } from './audit.ts';
 export type { CatalogDifference } from './catalog-diff.ts';
 export { type CatalogEntry, encodeCatalogEntry, faultInForwardedEntry } from './catalog-entry.ts';
 export { API_KEYS_MAX, type KeyOutcome, TOKENS_MAX } from './catalog-keys.ts';
@@ -59,7 +59,7 @@ export { CatalogExport, CatalogImport } from './catalog-snapshot.ts';
 export type { HistoryPoint } from './chain.ts';
 export { compareHistory, decodePoint, differenceBetween, encodePoint, type HistoryVerdict } from './compare-history.ts';
 export { refusalOf } from './control-rows.ts';
-export { isCorruptRecord, isFaultOfRow, openRow, unexpectedRecord, unexpectedRow } from './corruption.ts';
+export { corruptRows, isCorruptRecord, isFaultOfRow, openRow, unexpectedRecord, unexpectedRow } from './corruption.ts';
 export { DatabaseMachine, type MachineOptions, type RangeNeed, type TransactOutcome } from './database-machine.ts';
 export { DefinitionLedger, type DefinitionOutcome, LEDGER_LIMITS, type LedgerLimits } from './definition-ledger.ts';
 export { findEvent } from './event-identity.ts';

@@ -25,7 +25,8 @@
  * ```
  * The values are defined elsewhere.
  */
-import { ByteReader, ByteWriter, type GroupId, NO_BYTES, parseHex } from '#base';
+import { ByteReader, ByteWriter, CATALOG_GROUP, type GroupId, NO_BYTES, parseHex } from '#base';
+import { readU32 } from '#kv';
 import type { ComponentDigest, Position } from '#model';
 
 /** First byte of the keys of all groups. */
@@ -75,8 +76,10 @@ export interface KeyRange {
   readonly lt: Uint8Array;
 }
 
-/** Bytes of `01 g` and the table. */
-const PREFIX_BYTES = 6;
+/** Bytes of `01 g`. */
+export const GROUP_PREFIX_BYTES = 5;
+/** The same with the table. */
+const PREFIX_BYTES: number = GROUP_PREFIX_BYTES + 1;
 /** Bytes of a position: revision and index. */
 const POSITION_BYTES = 10;
 /** Bytes of the key of the list without a subject; that of a subject is longer. */
@@ -245,6 +248,11 @@ export class RowKeys {
     this.#key.u32be(group);
     return this.#key;
   }
+}
+
+/** False for rows of the ledger: those of the catalog and of the node. */
+export function isOfDatabase(key: Uint8Array): boolean {
+  return key[0] === GROUP_ROWS && readU32(key, 1) !== CATALOG_GROUP;
 }
 
 export function tableOfKey(key: Uint8Array): number {

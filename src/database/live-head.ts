@@ -29,7 +29,8 @@ export interface FullChunk {
   /** Position of its last entry. */
   readonly revision: number;
   readonly index: number;
-  readonly value: Uint8Array;
+  /** Its content. */
+  readonly row: ByteWriter;
 }
 
 export class LiveHead implements HeadFields {
@@ -188,12 +189,12 @@ export class LiveHead implements HeadFields {
 
   #takeChunk(): FullChunk {
     this.#packLast();
-    const value = new ByteWriter();
-    if (this.#packed !== undefined) writeChunk(value, this.inlineCount, this.#packed.view());
+    const row = new ByteWriter();
+    if (this.#packed !== undefined) writeChunk(row, this.inlineCount, this.#packed.view());
     const { revision, index } = this.last;
     this.#packed?.reset();
     this.#packedLast?.reset();
     this.inlineCount = 0;
-    return { name: this.name, revision, index, value: value.take() };
+    return { name: this.name, revision, index, row };
   }
 }

@@ -13,7 +13,7 @@ import { ByteWriter, decodeUtf8, encodeUtf8 } from '#base';
 import type { KvBatch } from '#kv';
 import { streamOfSource } from '#model';
 import { copyRange } from './bytes-range.ts';
-import { unexpectedRow } from './corruption.ts';
+import { putRow, unexpectedRow } from './corruption.ts';
 import { FreshHeads } from './fresh-heads.ts';
 import { readHead, writeFirstOfSubject, writeHead } from './head.ts';
 import type { KeyFilter } from './key-filter.ts';
@@ -187,12 +187,12 @@ export class LiveHeads {
 
   flushInto(batch: KvBatch): void {
     const { keys } = this.#reader;
-    for (const { name, revision, index, value } of this.#chunks) batch.put(keys.chunk(name, revision, index), value);
+    for (const { name, revision, index, row } of this.#chunks) putRow(batch, keys.chunk(name, revision, index), row);
     for (const head of this.#withTipRows) this.#flushTips(batch, head);
     for (const head of this.#changed) {
       this.#row.reset();
       this.#writeHead(head);
-      batch.put(head.keyOf(keys), this.#row.view());
+      putRow(batch, head.keyOf(keys), this.#row);
       head.changed = false;
     }
     this.#chunks = [];
@@ -230,7 +230,7 @@ export class LiveHeads {
       if (!tip.changed) continue;
       this.#row.reset();
       writeTipRow(this.#row, tip.row);
-      batch.put(this.#reader.keys.tip(head.name, tip.mask, tip.ids), this.#row.view());
+      putRow(batch, this.#reader.keys.tip(head.name, tip.mask, tip.ids), this.#row);
       tip.changed = false;
     }
   }

@@ -7,6 +7,7 @@
  */
 import { assert, ByteWriter } from '#base';
 import type { KvBatch } from '#kv';
+import { putRow } from './corruption.ts';
 import type { RowKeys } from './keys.ts';
 import type { EventPlace } from './posting.ts';
 import { writeEventIdRow, writeLoneEventIdRow } from './small-rows.ts';
@@ -86,7 +87,7 @@ export class PendingIds {
       this.#row.reset();
       if (id.others === undefined) writeLoneEventIdRow(this.#row, id);
       else writeEventIdRow(this.#row, [...id.others, ...this.withHash(id.high, id.low)]);
-      batch.put(keys.eventId(id.high, id.low), this.#row.view());
+      putRow(batch, keys.eventId(id.high, id.low), this.#row);
     }
   }
 

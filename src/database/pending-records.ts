@@ -4,6 +4,7 @@
  */
 import { assert, ByteWriter, type GroupId } from '#base';
 import type { KvBatch, SegmentStart } from '#kv';
+import { putRow } from './corruption.ts';
 import type { RowKeys } from './keys.ts';
 import type { EventPlace } from './posting.ts';
 import { type ControlToWrite, type RecordToWrite, readTransaction, writeControl, writeRecord } from './record.ts';
@@ -113,6 +114,6 @@ export class PendingRecords {
   #put(batch: KvBatch, key: Uint8Array, position: number): void {
     this.#row.reset();
     writeNumberRow(this.#row, position);
-    batch.put(key, this.#row.view());
+    putRow(batch, key, this.#row);
   }
 }

@@ -4,6 +4,7 @@
  */
 import { ByteWriter } from '#base';
 import type { KvBatch } from '#kv';
+import { putRow } from './corruption.ts';
 import { startOfTimes, writeChunk } from './head.ts';
 import type { RowKeys, TimeRowKey } from './keys.ts';
 import { type PackedEntry, PostingPlace, writePosting } from './posting.ts';
@@ -37,7 +38,7 @@ export class PendingTimes {
       this.#pack(second);
       this.#row.reset();
       writeChunk(this.#row, second.entries.length / NUMBERS, this.#packed.view());
-      batch.put(keys.time(second.seconds, second.firstRevision), this.#row.view());
+      putRow(batch, keys.time(second.seconds, second.firstRevision), this.#row);
     }
   }
 

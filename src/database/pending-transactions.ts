@@ -4,6 +4,7 @@
 import { ByteWriter } from '#base';
 import type { KvBatch } from '#kv';
 import { copyRange, equalsRange } from './bytes-range.ts';
+import { putRow } from './corruption.ts';
 import type { KeyHash } from './key-hash.ts';
 import type { RowKeys } from './keys.ts';
 import { writeNumberRow } from './small-rows.ts';
@@ -40,7 +41,7 @@ export class PendingTransactions {
       for (let each: PendingTransaction | undefined = chain; each !== undefined; each = each.next) {
         this.#row.reset();
         writeNumberRow(this.#row, each.revision);
-        batch.put(keys.transaction(each.id), this.#row.view());
+        putRow(batch, keys.transaction(each.id), this.#row);
       }
     }
   }

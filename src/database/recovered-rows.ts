@@ -9,12 +9,10 @@
 import { ByteWriter, type DatabaseId, toHex, toLogIndex } from '#base';
 import type { KvBatch, KvStore } from '#kv';
 import { writeApplied } from './applied.ts';
-import { unexpectedRow } from './corruption.ts';
-import { RowKeys } from './keys.ts';
+import { putRow, unexpectedRow } from './corruption.ts';
+import { GROUP_PREFIX_BYTES, RowKeys } from './keys.ts';
 import { DatabaseReader, type DatabaseSource } from './reader.ts';
 import { slices } from './walks.ts';
-
-const GROUP_PREFIX_BYTES = 5;
 
 /** Fields of the instance that differ from those of its origin. */
 export interface RecoveredInstance {
@@ -68,5 +66,5 @@ export function recoverInto(
   const row = new ByteWriter();
   const group = { index: toLogIndex(0), membership };
   writeApplied(row, { ...applied, ...instance, logStart: applied.index, group });
-  batch.put(new RowKeys(target.group).applied(), row.view());
+  putRow(batch, new RowKeys(target.group).applied(), row);
 }

@@ -3,23 +3,19 @@
  * has the grammar.
  */
 import type { ByteWriter } from '#base';
-import { closeRow, openRow, sealRow } from './corruption.ts';
+import { closeRow, openRow } from './corruption.ts';
 import type { EventPlace } from './posting.ts';
 
-/** Format of tip rows. */
-const FORMAT = 1;
-/** Format of rows that contain a position. */
-const FORMAT_OF_PLACES = 2;
+const FORMAT = 3;
 
 /** The revision of a transaction id, or the position of a record in the history: `varint`. */
 export function writeNumberRow(into: ByteWriter, number: number): void {
-  into.u8(FORMAT_OF_PLACES);
+  into.u8(FORMAT);
   into.varint(number);
-  sealRow(into);
 }
 
 export function readNumberRow(key: Uint8Array, value: Uint8Array): number {
-  const row = openRow(key, value, FORMAT_OF_PLACES);
+  const row = openRow(key, value, FORMAT);
   const number = row.varint();
   closeRow(key, row);
   return number;
@@ -30,16 +26,14 @@ export function readNumberRow(key: Uint8Array, value: Uint8Array): number {
  * position`)*.
  */
 export function writeEventIdRow(into: ByteWriter, places: readonly EventPlace[]): void {
-  into.u8(FORMAT_OF_PLACES);
+  into.u8(FORMAT);
   for (const place of places) writeEventPlace(into, place);
-  sealRow(into);
 }
 
 /** The same for an event that is alone with its hash. */
 export function writeLoneEventIdRow(into: ByteWriter, place: EventPlace): void {
-  into.u8(FORMAT_OF_PLACES);
+  into.u8(FORMAT);
   writeEventPlace(into, place);
-  sealRow(into);
 }
 
 function writeEventPlace(into: ByteWriter, place: EventPlace): void {
@@ -49,7 +43,7 @@ function writeEventPlace(into: ByteWriter, place: EventPlace): void {
 }
 
 export function readEventIdRow(key: Uint8Array, value: Uint8Array): readonly EventPlace[] {
-  const row = openRow(key, value, FORMAT_OF_PLACES);
+  const row = openRow(key, value, FORMAT);
   const places: EventPlace[] = [];
   while (row.left > 0 && !row.failed) {
     places.push({ revision: row.varint(), index: row.varint(), position: row.varint() });
@@ -69,7 +63,6 @@ export function writeTipRow(into: ByteWriter, tip: TipRow): void {
   into.u8(FORMAT);
   into.varint(tip.lastRevision);
   into.varint(tip.lastWithoutSubject);
-  sealRow(into);
 }
 
 export function readTipRow(key: Uint8Array, value: Uint8Array): TipRow {

@@ -44,10 +44,10 @@ export async function* walkHistory(
 }
 
 /** The rows of a range, slice by slice; closes it at the end and when the loop is left. */
-export async function* slices(range: KvRange): AsyncGenerator<readonly KvRow[]> {
+export async function* slices(range: KvRange, perWait: number = ROWS_PER_WAIT): AsyncGenerator<readonly KvRow[]> {
   try {
     for (;;) {
-      const rows = await range.next(ROWS_PER_WAIT);
+      const rows = await range.next(perWait);
       if (rows.length === 0) return;
       yield rows;
     }

@@ -1,8 +1,9 @@
 /** Reads all rows and the history of a group, and the part of them that must be the same on every replica. */
-import { type GroupId, toHex } from '#base';
+import { ByteWriter, type GroupId, NO_BYTES, toHex } from '#base';
 import { RowKeys, readTimeRow } from '#database';
 import type { KvReader, KvRow } from '#kv';
 import { readAppliedRow } from '../../src/database/applied.ts';
+import { putRow } from '../../src/database/corruption.ts';
 import { readTimeKey, TABLE, tableOfKey } from '../../src/database/keys.ts';
 import { sourceOf } from './database-host.ts';
 import { memoryKv } from './memory-kv.ts';
@@ -57,4 +58,12 @@ function appliedContent(kv: KvReader, key: Uint8Array): unknown {
   if (value === undefined) return undefined;
   const { group, ...shared } = readAppliedRow(key, value);
   return { ...shared, logStart: undefined, membership: toHex(group.membership) };
+}
+
+/** The value that `write` gives the row with the key. */
+export function valueOf(key: Uint8Array, write: (into: ByteWriter) => void): Uint8Array {
+  const [row, values] = [new ByteWriter(), [] as Uint8Array[]];
+  write(row);
+  putRow({ put: (_key, value) => void values.push(value.slice()) }, key, row);
+  return values[0] ?? NO_BYTES;
 }

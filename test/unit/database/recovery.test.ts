@@ -5,10 +5,11 @@ import { describe, expect, it } from 'vitest';
 import { DatabaseError, toLogIndex } from '#base';
 import { DatabaseReader, verifyHistory } from '#database';
 import type { KvStore } from '#kv';
+import { writeNumberRow } from '../../../src/database/small-rows.ts';
 import { LossyKv } from '../../support/cluster/lossy-kv.ts';
 import { DatabaseHost, type DurableState, durableAt, noSync, rebuild, sourceOf } from '../../support/database-host.ts';
 import { transactionOf } from '../../support/database-requests.ts';
-import { dump } from '../../support/database-rows.ts';
+import { dump, valueOf } from '../../support/database-rows.ts';
 import { withMethods } from '../../support/with-methods.ts';
 
 const DURABLE = 12;
@@ -60,8 +61,9 @@ describe('verifyHistory (D11)', () => {
   it('reports a position that is not that of the record', async () => {
     const { host, durable } = await fullHost();
     const { keys } = host.reader();
-    const other = host.kv.get(keys.position(17));
-    await change(host.kv, keys.position(16).slice(), () => other);
+    const key = keys.position(16).slice();
+    const { position } = host.reader().transaction(17);
+    await change(host.kv, key, () => valueOf(key, (into) => writeNumberRow(into, position)));
     expect(await verifyHistory(host.source, durable)).toContain('the position of revision 16 is');
   });
 

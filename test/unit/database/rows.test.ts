@@ -16,7 +16,6 @@ import {
 import { RECORD } from '#kv';
 import { encodeTransactPayload, NO_OPTIONS, readTransactPayload, type StoredEventId, stampPayload } from '#model';
 import { readAppliedRow, writeApplied } from '../../../src/database/applied.ts';
-import { sealRow } from '../../../src/database/corruption.ts';
 import {
   CHUNK_ENTRIES,
   inlineEntries,
@@ -29,7 +28,7 @@ import {
   writeChunk,
   writeHead,
 } from '../../../src/database/head.ts';
-import { HEAD_KIND, type HeadName } from '../../../src/database/keys.ts';
+import { GROUP_PREFIX_BYTES, HEAD_KIND, type HeadName } from '../../../src/database/keys.ts';
 import { extraOf, PostingBlock, type PostingEntry, PostingPlace, writePosting } from '../../../src/database/posting.ts';
 import {
   type ControlToWrite,
@@ -44,9 +43,11 @@ import {
   writeRecord,
 } from '../../../src/database/record.ts';
 import * as small from '../../../src/database/small-rows.ts';
+import { valueOf } from '../../support/database-rows.ts';
 import { eventBytes } from '../../support/events.ts';
 
-const KEY = Uint8Array.of(1, 2, 3);
+/** That of a transaction of group 7. */
+const KEY = Uint8Array.of(1, 0, 0, 0, 7, 2, 5, 9);
 const OWN_TIME = { recordedTimeMs: 9000, hasStoredId: true };
 const ENTRY: PostingEntry = { revision: 9, index: 0, position: 50, seconds: 7, nanos: 5, ...OWN_TIME };
 const u48 = fc.integer({ min: 0, max: 2 ** 48 });
@@ -111,6 +112,11 @@ function written(write: (into: ByteWriter) => void): Uint8Array {
   const writer = new ByteWriter();
   write(writer);
   return writer.take();
+}
+
+/** The value of the row with the key. */
+function rowOf(write: (into: ByteWriter) => void): Uint8Array {
+  return valueOf(KEY, write);
 }
 
 /** Bits of the row that can be flipped without a CorruptRecord at the next read: there must be none. */
@@ -180,7 +186,7 @@ it('heads decode to what was encoded', () => {
         inlineCount: list.length,
         inline: packed(list),
       };
-      const row = written((into) => writeHead(into, head, head.inline));
+      const row = rowOf((into) => writeHead(into, head, head.inline));
       const read = readHead(name, KEY, row);
       expect(read).toEqual(head);
       expect(unpacked(inlineEntries(KEY, read))).toEqual(list);
@@ -193,9 +199,9 @@ it('every flipped bit of heads and chunks is found (D1)', () => {
   const name = { kind: HEAD_KIND.STREAM, term: encodeUtf8('orders') };
   const inline = packed(list);
   const head = { name, id: 1, firstRevision: 1, lastRevision: 3, lastWithoutSubject: 2, count: 3 };
-  const row = written((into) => writeHead(into, { ...head, spilled: false, tips: [1, 3, 2], inlineCount: 3 }, inline));
+  const row = rowOf((into) => writeHead(into, { ...head, spilled: false, tips: [1, 3, 2], inlineCount: 3 }, inline));
   expect(unnoticedFlips(row, (flipped) => readHead(name, KEY, flipped))).toEqual([]);
-  const chunk = written((into) => writeChunk(into, 3, inline));
+  const chunk = rowOf((into) => writeChunk(into, 3, inline));
   expect(unpacked(readChunk(KEY, chunk))).toEqual(list);
   expect(unnoticedFlips(chunk, (flipped) => readChunk(KEY, flipped))).toEqual([]);
 });
@@ -206,7 +212,7 @@ it('rows of effective times give the entries of a second by time, then position'
     fc.property(entries(50), (list) => {
       const inSecond = list.map((entry) => ({ ...entry, revision: entry.revision + 8, seconds: 7 }));
       const bytes = packed(inSecond, startOfTimes(place));
-      const row = written((into) => writeChunk(into, inSecond.length, bytes));
+      const row = rowOf((into) => writeChunk(into, inSecond.length, bytes));
       expect(readTimeRow(KEY, row, place)).toEqual(inSecond.toSorted((left, right) => left.nanos - right.nanos));
     }),
   );
@@ -216,12 +222,12 @@ it('small rows decode to what was encoded', () => {
   const place = fc.record({ revision: u48, index: fc.nat(999), position: u48 });
   fc.assert(
     fc.property(u48, fc.nat(), fc.array(place), (a, b, places) => {
-      const numberRow = written((into) => small.writeNumberRow(into, a));
+      const numberRow = rowOf((into) => small.writeNumberRow(into, a));
       expect(small.readNumberRow(KEY, numberRow)).toBe(a);
       const tip = { lastRevision: a, lastWithoutSubject: b };
-      const tipRow = written((into) => small.writeTipRow(into, tip));
+      const tipRow = rowOf((into) => small.writeTipRow(into, tip));
       expect(small.readTipRow(KEY, tipRow)).toEqual(tip);
-      const idRow = written((into) => small.writeEventIdRow(into, places));
+      const idRow = rowOf((into) => small.writeEventIdRow(into, places));
       expect(small.readEventIdRow(KEY, idRow)).toEqual(places);
     }),
   );
@@ -236,7 +242,17 @@ it('every flipped bit of small rows is found (D1)', () => {
     [(into) => writeChunk(into, 1, packed([ENTRY], startOfTimes(time))), (row) => readTimeRow(KEY, row, time)],
     [(into) => small.writeTipRow(into, tip), (row) => small.readTipRow(KEY, row)],
   ];
-  for (const [write, read] of rows) expect(unnoticedFlips(written(write), read)).toEqual([]);
+  for (const [write, read] of rows) expect(unnoticedFlips(rowOf(write), read)).toEqual([]);
+});
+
+it('a row is corrupt under another key of its database, and not under that of a copy in another group (D1, D19)', () => {
+  const row = rowOf((into) => small.writeNumberRow(into, 300));
+  for (let bit = 8 * GROUP_PREFIX_BYTES; bit < 8 * KEY.length; bit++) {
+    const other = KEY.slice();
+    other[bit >> 3] = (other[bit >> 3] ?? 0) ^ (1 << (bit & 7));
+    expect(() => small.readNumberRow(other, row)).toThrow('is corrupt: its checksum');
+  }
+  expect(small.readNumberRow(KEY.with(4, 8), row)).toBe(300);
 });
 
 describe('the applied row', () => {
@@ -268,25 +284,24 @@ describe('the applied row', () => {
   it('decodes to what was encoded', () => {
     fc.assert(
       fc.property(applied, (content) => {
-        const row = written((into) => writeApplied(into, content));
+        const row = rowOf((into) => writeApplied(into, content));
         expect(readAppliedRow(KEY, row)).toEqual(content);
       }),
     );
   });
 
   it('of an older format is refused', () => {
-    const row = written((into) => {
+    const row = rowOf((into) => {
       into.u8(7);
       into.bytes(new Uint8Array(90));
-      sealRow(into);
     });
-    const refusal = 'its format is 7, of an earlier release; this release reads format 8';
+    const refusal = 'its format is 7, of an earlier release; this release reads format 9';
     expect(() => readAppliedRow(KEY, row)).toThrow(refusal);
   });
 
   it('is rejected with any flipped bit (D1)', () => {
     const [content] = fc.sample(applied, { numRuns: 1, seed: 1 });
-    const row = written((into) => content !== undefined && writeApplied(into, content));
+    const row = rowOf((into) => content !== undefined && writeApplied(into, content));
     expect(row.length).toBeGreaterThan(100);
     expect(unnoticedFlips(row, (flipped) => readAppliedRow(KEY, flipped))).toEqual([]);
   });

@@ -7,10 +7,11 @@ import type { KvStore } from '#kv';
 import { BLOB_PART_BYTES, type DefinitionEntry } from '#model';
 import { pulled, scanLogBatches } from '#query';
 import { NO_CHECKPOINT } from '#storage';
+import { writeNumberRow } from '../../../src/database/small-rows.ts';
 import { CountingReader } from '../../support/counting-reader.ts';
 import { DatabaseHost, durableAt, rebuild } from '../../support/database-host.ts';
 import { transactionOf } from '../../support/database-requests.ts';
-import { dump } from '../../support/database-rows.ts';
+import { dump, valueOf } from '../../support/database-rows.ts';
 import { blobOf, DEFINITIONS, partOf, stamped } from '../../support/definition-entries.ts';
 
 const SMALL = blobOf('a', 30);
@@ -66,7 +67,8 @@ it.each([1, 3, 5])('verifyHistory (D11) reports the missing row of definition %i
   const { keys } = host.reader();
   const key = keys.definition(number).slice();
   const whole = host.kv.get(key)?.slice();
-  for (const value of [undefined, host.kv.get(keys.definition(number === 1 ? 2 : number - 1).slice())]) {
+  const other = host.reader().positionIn(keys.definition(number === 1 ? 2 : number - 1)) ?? 0;
+  for (const value of [undefined, valueOf(key, (into) => writeNumberRow(into, other))]) {
     await put(host.kv, key, value);
     expect(await verifyHistory(host.source, durableIn(host))).toContain('the row of a definition is missing');
   }
