@@ -23,7 +23,7 @@ const THREADS: Readonly<Record<string, string>> = {
   'core-worker': 'src/main/core-worker.ts',
   'batch-worker': 'src/main/batch-worker.ts',
   'log-worker': 'src/storage/log-worker.ts',
-  'scrub-worker': 'src/storage/scrub-worker.ts',
+  'scrub-worker': 'src/cluster/front/scrub-worker.ts',
   'executor-worker': 'src/wasm/executors/executor-worker.ts',
   operator: 'operator/src/main.ts',
 };

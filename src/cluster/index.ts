@@ -93,5 +93,6 @@ export {
 } from './rescue/survey.ts';
 export { storeDirectoryOf } from './store/data-directory.ts';
 export { BELONGS_NOWHERE } from './store/own-identity.ts';
+export { forgetStarts } from './store/silent-ends.ts';
 export { runCore } from './thread/core-worker.ts';
 export type { OpenPeerLinks, PeerLinksOptions, PeerPort, PeerPortOptions } from './thread/peer-port.ts';

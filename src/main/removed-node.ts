@@ -26,7 +26,7 @@ import { isLevelStoreInUse } from '#storage';
 
 const NOTE = 'removed';
 /** Files of a node in its data directory, without the marker. */
-const HELD = /^(?:store|ledger(?:\.next)?|log(?:\..+)?|damage)$/;
+const HELD = /^(?:store|ledger(?:\.next)?|log(?:\..+)?|damage|starts)$/;
 
 export function isOfRemovedNode(failure: unknown): failure is DatabaseError {
   return failure instanceof DatabaseError && failure.details.reason === NODE_REMOVED;

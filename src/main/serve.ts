@@ -10,7 +10,7 @@
 import { totalmem } from 'node:os';
 import { getHeapStatistics } from 'node:v8';
 import { DatabaseError } from '#base';
-import { BELONGS_NOWHERE, stopProcess } from '#cluster';
+import { BELONGS_NOWHERE, forgetStarts, stopProcess } from '#cluster';
 import { createLogger, type LogFields, type Logger } from '#observability';
 import { isRefusal } from './command-output.ts';
 import { collectUnderPressure, lackingMemory, usableMemoryBytes } from './memory-limit.ts';
@@ -61,6 +61,9 @@ export async function serve(config: Config, signals: StopSignals): Promise<void>
     logger.flush();
     return;
   }
+  const forget = (): void => forgetStarts(config.dataDir);
+  process.once('exit', forget);
+  void signals.told.then(forget);
   // From here on a signal stops the node when it has started, or at once while it waits for a cluster.
   let isWaiting = false;
   const endWhileWaiting = (): void => {

@@ -126,7 +126,7 @@ export const COUNTERS = {
   },
   cairn_wal_write_bytes_total: { help: 'Bytes written to the write-ahead log.', labels: {} },
   cairn_store_scrub_bytes_total: {
-    help: 'Bytes of LevelDB tables and sealed segments that the scrub has read and verified.',
+    help: 'Bytes of rows and sealed segments that the scrub has read and verified.',
     labels: {},
   },
   cairn_store_compaction_seconds_total: {
@@ -306,7 +306,7 @@ export const GAUGES = {
     labels: { kind: ['wal', 'leveldb', 'segments'] },
   },
   cairn_store_scrub_round_timestamp_seconds: {
-    help: 'Unix time at which the scrub last completed a pass over all LevelDB tables and sealed segments; 0 before the first pass.',
+    help: 'Unix time at which the scrub last completed a pass over all rows and sealed segments; 0 before the first pass.',
     labels: {},
   },
   cairn_store_tables: {

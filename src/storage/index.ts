@@ -31,9 +31,8 @@ export {
 export { type EncodedRecords, PAYLOAD_BYTES_MAX, RecordWriter, type RowChange } from './log-records.ts';
 export { LogThread } from './log-thread.ts';
 export type { BatchId, LogWriter, PersistedFacts, RecoveredGroup, RecoveredLog } from './log-writer.ts';
-export { ScrubThread } from './scrub-thread.ts';
 export { historiesIn } from './segments/histories.ts';
-export { ROW_BYTES_DEFAULT, type StoreLook, verifyStore, verifyTables } from './store-check.ts';
-export { holdTables, noteStopped, releaseOthers } from './unseen-tables.ts';
+export { scrubSegments } from './segments/segment-scrub.ts';
+export { ROW_BYTES_DEFAULT, verifyStore } from './store-check.ts';
 export { SEGMENT_BYTES_DEFAULT, Wal } from './wal.ts';
 export type { WalIdentity } from './wal-format.ts';

@@ -119,7 +119,7 @@ export function checkFiles(directory: string, { path, tables, logNumber }: Level
   if (logNumber !== 0 && !existsSync(log)) throw damaged(log, `it is missing, and by ${path} it is needed`);
 }
 
-export function missingTable(table: string, manifest: string): StorageFailure {
+function missingTable(table: string, manifest: string): StorageFailure {
   return damaged(table, `it is missing, and ${manifest} calls it live`);
 }
 

@@ -7,7 +7,7 @@
  *
  * It verifies nothing that it reads: LevelDB checks its own checksums only when told to, by `verify_checksums` or
  * `paranoid_checks`, and the binding sets neither. So each value carries a checksum of its own, verified by whoever
- * owns the value, and the tables are looked through as files (level-table.ts, table-scrub.ts).
+ * owns the value, and #database counts the rows.
  */
 import { open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -6,76 +6,37 @@
  * once: it compacts as soon as it is open, and verifies nothing. Such a compaction begins at levels 0 and 1, or at a
  * level that is too large, and what it makes may be too much for the next level, and so on: there is no telling where
  * it ends, short of all tables. So levels 0 and 1 are read whole, and of the others, level by level, as much as the
- * caller gives; the rest follows while the node runs (table-scrub.ts), and must not be lost until then
- * (unseen-tables.ts).
+ * caller gives; the rows in the rest are audited while the node runs.
  */
-import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { mergedAway } from './basis/storage-failure.ts';
-import { checkFiles, type LiveTable, ManifestReader, tableName } from './level-manifest.ts';
+import { checkFiles, ManifestReader, tableName } from './level-manifest.ts';
 import { LevelTable } from './level-table.ts';
-import { heldTables, openHeld } from './unseen-tables.ts';
 
 /** Bytes of tables that a start verifies unless it must verify more: about 0.2 s of processor. */
 export const ROW_BYTES_DEFAULT: number = 128 * 2 ** 20;
 /** Where the compactions of rows begin that were written last. */
 const FIRST_LEVEL_MAX = 1;
 
-/** The tables of a store by their numbers. */
-export interface StoreLook {
-  /** All of each was verified. */
-  readonly seen: readonly number[];
-  /** Tables of which only the blocks that lead to rows were verified. */
-  readonly unseen: readonly number[];
-}
-
 /**
- * Undefined when there is no store; else the store is whole as far as it was looked at. It may take long; the thread
- * does other work in between.
+ * False when there is no store; else the store is whole as far as it was looked at. It may take long; the thread does
+ * other work in between.
  * @param rowBytes Of tables that are looked through, unless more of them have to be.
  * @throws StorageFailure `corrupt`, naming the file and the place (W18, W19).
  */
-export async function verifyStore(directory: string, rowBytes: number): Promise<StoreLook | undefined> {
+export async function verifyStore(directory: string, rowBytes: number): Promise<boolean> {
   const manifest = new ManifestReader(directory).readOn();
-  if (manifest === undefined) return undefined;
+  if (manifest === undefined) return false;
   checkFiles(directory, manifest);
-  const held = heldTables(directory);
-  await verifyMergedTables(directory, manifest.tables, held.numbers);
-  const leftBehind = new Set(held.isStopped ? [] : held.numbers);
-  const look = { seen: [] as number[], unseen: [] as number[] };
   let bytesLeft = rowBytes;
   for (const live of manifest.tables.toSorted((a, b) => a.level - b.level || a.number - b.number)) {
-    const isDue = live.level <= FIRST_LEVEL_MAX || leftBehind.has(live.number) || live.bytes <= bytesLeft;
+    const isDue = live.level <= FIRST_LEVEL_MAX || live.bytes <= bytesLeft;
     const table = LevelTable.open(join(directory, tableName(live.number)), live.bytes);
     if (isDue) await verifyRows(table);
     else table.close();
     if (isDue) bytesLeft -= live.bytes;
-    (isDue ? look.seen : look.unseen).push(live.number);
   }
-  return look;
-}
-
-/** Looks at every row of these tables. */
-export async function verifyTables(directory: string, numbers: readonly number[]): Promise<void> {
-  for (const number of numbers) {
-    const path = join(directory, tableName(number));
-    await verifyRows(LevelTable.open(path, statSync(path).size));
-  }
-}
-
-/** Verifies tables that a compaction replaced before the last process had verified them. */
-async function verifyMergedTables(
-  directory: string,
-  tables: readonly LiveTable[],
-  held: readonly number[],
-): Promise<void> {
-  const live = new Set(tables.map(({ number }) => number));
-  for (const number of held.filter((each) => !live.has(each))) {
-    await verifyRows(openHeld(directory, number)).catch((failure: unknown) => {
-      throw mergedAway(failure);
-    });
-  }
+  return true;
 }
 
 async function verifyRows(table: LevelTable): Promise<void> {

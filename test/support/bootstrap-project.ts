@@ -28,7 +28,7 @@ const OTHER_ENTRIES = [
   'src/main/core-worker.ts',
   'src/main/batch-worker.ts',
   'src/storage/log-worker.ts',
-  'src/storage/scrub-worker.ts',
+  'src/cluster/front/scrub-worker.ts',
   'src/wasm/executors/executor-worker.ts',
   'operator/src/main.ts',
 ];

@@ -5,7 +5,7 @@
 import { DatabaseError } from '#base';
 import { isCorruptRecord } from '#database';
 import type { Logger } from '#observability';
-import { isStoreDamage, RESTORE_HINT, StorageFailure } from '#storage';
+import { isStoreDamage, RESTORE_HINT } from '#storage';
 import { DUPLICATE_PROCESS } from '../refusals.ts';
 import { noteDamage } from '../store/damage-note.ts';
 
@@ -13,6 +13,10 @@ import { noteDamage } from '../store/damage-note.ts';
 export const EXIT_FATAL = 70;
 /** EX_CONFIG of sysexits: two processes were started as one node. */
 const EXIT_DUPLICATE = 78;
+
+const DAMAGE_HINT =
+  'Check disk and memory. The next start makes damaged and missing rows again, from the events. ' +
+  `If it refuses because events are damaged: ${RESTORE_HINT}`;
 
 /** Where it happened: in the thread of the clients, of the core, or of the scrub. */
 export type Isolate = 'front' | 'core' | 'scrub';
@@ -27,20 +31,15 @@ export interface Remains {
 export function stopProcess({ logger, dataDirectory }: Remains, isolate: Isolate, failure: unknown): never {
   const reason = failure instanceof DatabaseError ? failure.details.reason : undefined;
   const error = failure instanceof Error ? failure : new Error(String(failure));
-  const isDamaged = isDamage(isolate, failure);
+  // The next start audits every row (D26).
+  const isDamaged = isCorruptRecord(failure) || isStoreDamage(failure);
   if (isDamaged) note(dataDirectory, error.message, logger);
-  const advice = isDamaged ? { advice: `Check the disk. ${RESTORE_HINT}` } : {};
+  const advice = isDamaged ? { advice: DAMAGE_HINT } : {};
   const exitCode = reason === DUPLICATE_PROCESS ? EXIT_DUPLICATE : EXIT_FATAL;
   const fields = { isolate, exitCode, ...(reason === undefined ? {} : { reason }), ...advice };
   logger.fatal('fatal', { ...fields, error });
   logger.flush();
   process.exit(exitCode);
-}
-
-/** Returns whether the next start has to verify every row (W19). */
-function isDamage(isolate: Isolate, failure: unknown): boolean {
-  if (isCorruptRecord(failure) || isStoreDamage(failure)) return true;
-  return isolate === 'scrub' && failure instanceof StorageFailure;
 }
 
 function note(dataDirectory: string, text: string, logger: Logger): void {

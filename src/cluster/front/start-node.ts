@@ -3,13 +3,7 @@ import { DatabaseError, type GroupId, type NodeId, type Revision, toRevision } f
 import { DatabaseReader } from '#database';
 import type { KvReader } from '#kv';
 import type { Logger, Metrics } from '#observability';
-import {
-  compactionBytesMax,
-  type DiskThresholds,
-  type LevelStoreOptions,
-  noteStopped,
-  SEGMENT_BYTES_DEFAULT,
-} from '#storage';
+import { compactionBytesMax, type DiskThresholds, type LevelStoreOptions, SEGMENT_BYTES_DEFAULT } from '#storage';
 import type { Administered } from '../admin/administered.ts';
 import type { Administers } from '../admin/administration.ts';
 import { namingFiles } from '../core/crash-recovery.ts';
@@ -19,8 +13,9 @@ import type { CatalogMirror, Node } from '../node.ts';
 import type { RegisteredNode } from '../outcome.ts';
 import { PeerMetrics } from '../peer/peer-measures.ts';
 import { nodeRemoved } from '../refusals.ts';
-import { type DataDirectory, openDataDirectory } from '../store/data-directory.ts';
+import { type DataDirectory, openDataDirectory, storeDirectoryOf } from '../store/data-directory.ts';
 import type { Origin } from '../store/own-identity.ts';
+import { countStart, forgetStarts } from '../store/silent-ends.ts';
 import { type CoreData, CoreThread, type CoreThreadListeners } from '../thread/core-thread.ts';
 import type { LinksOrder, Telemetry } from '../thread/core-thread-messages.ts';
 import { CoreWatch } from './core-watch.ts';
@@ -33,8 +28,8 @@ import { historyLog, logRecoveries } from './history-log.ts';
 import { Joining, type JoinOptions } from './joining.ts';
 import { observeCore, observeFront } from './node-metrics.ts';
 import { OtherClusters } from './other-clusters.ts';
+import { watchStore } from './scrub-thread.ts';
 import { watchSizes } from './size-watch.ts';
-import { watchTables } from './table-watch.ts';
 
 const DISK_CHECK_MS = 250;
 const COPIES_DEFAULT = 3;
@@ -106,7 +101,7 @@ export async function startNode(options: NodeOptions): Promise<Node & Administer
     await core.abandon();
     throw failure;
   };
-  const { guard, store, identity, seen, clearSuspicion, ...places } = await open().catch(abandon);
+  const { guard, store, identity, clearSuspicion, ...places } = await open().catch(abandon);
   const limits = { ...LIMITS, ...options.limits };
   const { copies = COPIES_DEFAULT, replaceAfterMs, store: sizesOfStore = {} } = options;
   const kept = { copies, replaceAfterMs, store: sizesOfStore };
@@ -123,7 +118,7 @@ export async function startNode(options: NodeOptions): Promise<Node & Administer
   const fault = faultIn(catalog.nodes, identity.node, joining.links !== undefined);
   if (fault !== undefined) await leave(fault);
   const looking = lookAgain(watchDisk({ guard, link: core, logger, metrics }), { logger, dataDirectory });
-  const scrub = watchTables({ ...places, seen, logger, metrics });
+  const scrub = watchStore({ ...places, logger, metrics });
   const sizes = watchSizes({ ...places, store, logger, metrics });
   const quotas = new DatabaseQuotas({ quotas: options.quotas ?? [], store, logger, metrics });
   const front = new FrontNode({
@@ -147,8 +142,8 @@ export async function startNode(options: NodeOptions): Promise<Node & Administer
     close: async () => {
       clearInterval(looking);
       await Promise.all([scrub.close(), sizes.close(), quotas.close()]);
-      noteStopped(places.storeDirectory);
       await store.close();
+      forgetStarts(dataDirectory);
     },
   });
   quotas.watch(front.catalog);
@@ -211,8 +206,10 @@ function peerPortMissing(): DatabaseError {
 }
 
 function openDirectory(options: NodeOptions, segmentBytes: number, origin: Origin): Promise<DataDirectory> {
-  const alarm = options.metrics.gauge('cairn_corruption_alarm', {});
-  return openDataDirectory(options.dataDirectory, {
+  const { dataDirectory, logger, metrics } = options;
+  const alarm = metrics.gauge('cairn_corruption_alarm', {});
+  if (countStart(dataDirectory, storeDirectoryOf(dataDirectory))) logger.error('store-suspected', { dataDirectory });
+  return openDataDirectory(dataDirectory, {
     store: options.store ?? {},
     disk: {
       thresholds: options.disk ?? {},

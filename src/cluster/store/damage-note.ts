@@ -1,8 +1,8 @@
 /**
- * A file next to the store that records damaged tables and segments found while the node ran.
+ * A file next to the store that records damaged rows and segments found while the node ran.
  *
  * Damage may be found long after a start, and the node is restarted automatically: without the note it would serve the
- * damaged file again until the damage is found once more. With the note, the next start verifies every block of every
+ * damaged rows again until the damage is found once more. With the note, the next start verifies every block of every
  * table and segment and audits the rows of every database before it serves. While a file is damaged, the node does not
  * start. A database with a missing or a damaged row is rebuilt from its history.
  */
@@ -17,7 +17,7 @@ export function hasDamageNote(dataDirectory: string): boolean {
   const path = join(dataDirectory, NAME);
   const found = statSync(path, { throwIfNoEntry: false });
   if (found === undefined || found.isFile()) return found !== undefined;
-  const message = `${path} must be a file, in which the node records damaged tables; move it away`;
+  const message = `${path} must be a file, in which the node records damage; move it away`;
   throw new DatabaseError('invalid_argument', message, { details: { reason: 'DataDirectoryUnusable' } });
 }
 

@@ -3,8 +3,7 @@
  *
  *   <data>/ledger  rows of the node and of the catalog (ledger-store.ts)
  *   <data>/store   LevelDB: applied state; its lock is the lock of the whole directory. In it, the histories of databases
- *                  as segment files: histories; and, of a large store, second names of tables that were not looked at
- *                  yet: unseen
+ *                  as segment files: histories
  *   <data>/log     the write-ahead log; beside it, perhaps, one that is to take its place (next-log.ts)
  *   <data>/damage  what was found damaged while the node ran (damage-note.ts); mostly not there
  *
@@ -20,7 +19,6 @@ import {
   DiskGuard,
   type DiskGuardOptions,
   historiesIn,
-  holdTables,
   isLevelLocked,
   isLevelStoreInUse,
   Ledger,
@@ -30,11 +28,8 @@ import {
   openLevelStore,
   RESTORE_HINT,
   ROW_BYTES_DEFAULT,
-  releaseOthers,
   StorageFailure,
-  type StoreLook,
   verifyStore,
-  verifyTables,
 } from '#storage';
 import type { NodeIdentity } from '../node.ts';
 import { clockFault } from '../refusals.ts';
@@ -46,7 +41,6 @@ import { checkUsable, makeWritableDirectory } from './usable-files.ts';
 
 const STORE = 'store';
 const ALL = Number.POSITIVE_INFINITY;
-const NOTHING: StoreLook = { seen: [], unseen: [] };
 
 export interface DataDirectory {
   readonly dataDirectory: string;
@@ -54,8 +48,6 @@ export interface DataDirectory {
   readonly logDirectory: string;
   /** Without the rows of the ledger, which only the core has open. */
   readonly store: LevelStore;
-  /** Tables of the store that were fully verified before it was opened. */
-  readonly seen: readonly number[];
   readonly guard: DiskGuard;
   readonly identity: NodeIdentity;
   /** Damage was recorded: the rows of databases must be audited. */
@@ -103,7 +95,7 @@ export async function openDataDirectory(directory: string, options: DataDirector
   options.onSuspicion?.(isSuspect);
   const places = { directory, storeDirectory, logDirectory, isSuspect };
   const guard = new DiskGuard(directory, { ...options.disk, directories: [directory, logDirectory] });
-  const { store, seen } = await openStore(places, options).catch((failure: unknown) => {
+  const store = await openStore(places, options).catch((failure: unknown) => {
     if (failure instanceof StorageFailure || guard.check().level !== 'read-only') throw failure;
     throw full(directory, guard.report.availableBytes, failure);
   });
@@ -114,7 +106,7 @@ export async function openDataDirectory(directory: string, options: DataDirector
     };
     const identity = await identityOf(places, store, options);
     settleLog(directory, identity.storeId);
-    const files = { dataDirectory: directory, storeDirectory, logDirectory, store, seen };
+    const files = { dataDirectory: directory, storeDirectory, logDirectory, store };
     return { ...files, guard, identity, isSuspect, clearSuspicion };
   } catch (failure) {
     await store.close();
@@ -129,8 +121,7 @@ export async function openDataDirectory(directory: string, options: DataDirector
 export async function openStoppedStore(directory: string): Promise<StoppedStoreFiles> {
   const [storeDirectory, logDirectory] = [storeDirectoryOf(directory), logDirectoryOf(directory)];
   const places = { directory, storeDirectory, logDirectory, isSuspect: true };
-  const look = existsSync(storeDirectory) ? await lookAt(places, ALL) : undefined;
-  if (look === undefined) throw noStore(directory);
+  if (!(existsSync(storeDirectory) && (await lookAt(places, ALL)))) throw noStore(directory);
   const store = await openUnlessLocked(places, {});
   try {
     return { storeDirectory, logDirectory, store: ledgerStore(store, await Ledger.open(directory)) };
@@ -161,32 +152,11 @@ async function identityOf(places: Places, store: LevelStore, options: DataDirect
   }
 }
 
-async function openStore(
-  places: Places,
-  options: DataDirectoryOptions,
-): Promise<Pick<DataDirectory, 'store' | 'seen'>> {
+async function openStore(places: Places, options: DataDirectoryOptions): Promise<LevelStore> {
   const { rowBytes = ROW_BYTES_DEFAULT } = options;
-  const look = await lookAt(places, places.isSuspect ? ALL : rowBytes);
-  if (look === undefined) await checkLogIsNew(places.logDirectory, places.storeDirectory);
-  const { seen, unseen } = look === undefined ? NOTHING : await holdUnseen(places, look);
-  const store = await openUnlessLocked(places, options.store);
-  try {
-    releaseOthers(places.storeDirectory, unseen);
-    return { store, seen };
-  } catch (failure) {
-    await store.close();
-    throw failure;
-  }
-}
-
-/** Keeps links to unverified tables, or verifies them now where the file system has no hard links. */
-async function holdUnseen(places: Places, look: StoreLook): Promise<StoreLook> {
-  if (look.unseen.length === 0) return look;
-  const { directory, storeDirectory } = places;
-  if (await isLevelStoreInUse(storeDirectory)) throw inUse(directory);
-  const failed = new Set(holdTables(storeDirectory, look.unseen));
-  await verifyTables(storeDirectory, [...failed]);
-  return { ...look, seen: [...look.seen, ...failed], unseen: look.unseen.filter((number) => !failed.has(number)) };
+  const isThere = await lookAt(places, places.isSuspect ? ALL : rowBytes);
+  if (!isThere) await checkLogIsNew(places.logDirectory, places.storeDirectory);
+  return openUnlessLocked(places, options.store);
 }
 
 async function openUnlessLocked(places: Places, options: LevelStoreOptions): Promise<LevelStore> {
@@ -197,8 +167,8 @@ async function openUnlessLocked(places: Places, options: LevelStoreOptions): Pro
   }
 }
 
-/** Undefined when there is no store yet. */
-async function lookAt({ directory, storeDirectory }: Places, rowBytes: number): Promise<StoreLook | undefined> {
+/** False when there is no store yet. */
+async function lookAt({ directory, storeDirectory }: Places, rowBytes: number): Promise<boolean> {
   try {
     return await verifyStore(storeDirectory, rowBytes);
   } catch (failure) {

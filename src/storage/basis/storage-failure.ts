@@ -103,11 +103,3 @@ export async function orUnwrittenLater<Value>(path: string, work: Promise<Value>
 function isOutOfSpace(error: unknown): boolean {
   return error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT');
 }
-
-/** Damage in a table whose rows LevelDB has compacted into others meanwhile; any other failure as it is. */
-export function mergedAway(failure: unknown): unknown {
-  if (!(failure instanceof StorageFailure)) return failure;
-  const { kind, message, path, offset } = failure;
-  const more = 'LevelDB has merged this table into others by now, where the damage does not show any more.';
-  return new StorageFailure(kind, `${message} ${more}`, offset === undefined ? { path } : { path, offset });
-}

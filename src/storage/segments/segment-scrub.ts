@@ -4,17 +4,16 @@
  * The core writes meanwhile: a segment without a footer gets one with the next checkpoint, and a history may be
  * deleted. So a segment with a fault is read once more a little later, if it still exists.
  *
- * It has neither timer nor thread: scrub-worker.ts gives it both.
+ * It has neither timer nor thread: scrub.ts of #cluster gives it both.
  */
-import { RESTORE_HINT, StorageFailure } from '../basis/storage-failure.ts';
 import { nodeSegmentDisk, type SegmentDisk } from './segment-disk.ts';
 import { bytesUpTo, groupName, groupsIn, segmentBases, segmentName } from './segment-format.ts';
-import { type EndedSegment, endedSegments, verifySegment } from './segment-seal.ts';
+import { damageOf, type EndedSegment, endedSegments, verifySegment } from './segment-seal.ts';
 
 /**
  * Verifies the segments of the histories in this directory. Yields how many bytes it has read, or that it should
  * continue later.
- * @throws StorageFailure `corrupt` at damage; a system error when a file cannot be opened
+ * @throws HistoryFault at damage; a system error when a file cannot be opened
  */
 export function* scrubSegments(
   directory: string,
@@ -28,8 +27,7 @@ export function* scrubSegments(
       yield 'not-now';
       const isThere = endedIn(disk, history).some(({ base, next }) => base === segment.base && next === segment.next);
       const fault = isThere ? yield* faultIn(disk, path, segment) : undefined;
-      if (fault === undefined) continue;
-      throw new StorageFailure('corrupt', `${path} is damaged: ${fault}. Check the disk. ${RESTORE_HINT}`, { path });
+      if (fault !== undefined) throw damageOf(group, segment, fault);
     }
   }
 }

@@ -3,9 +3,10 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, it, vi } from 'vitest';
-import { DatabaseError } from '#base';
+import { DatabaseError, toGroupId } from '#base';
 import { EXIT_FATAL, type Isolate, stopProcess } from '#cluster';
-import { silentLogger } from '#observability';
+import { corruptRows } from '#database';
+import { type Logger, silentLogger } from '#observability';
 import { StorageFailure } from '#storage';
 import { packFailure, unpackFailure } from '../../../src/cluster/thread/core-thread-messages.ts';
 import { corruptRecord } from '../../../src/database/corruption.ts';
@@ -27,15 +28,25 @@ function noteAfter(isolate: Isolate, failure: unknown, logger = silentLogger): s
 
 afterEach(() => vi.restoreAllMocks());
 
-it('the end of a process leaves a note about a corrupt row in a read, and about a table that the scrub found damaged', () => {
+it('the end of a process leaves a note about corrupt rows, wherever they were found', () => {
   expect(noteAfter('front', CORRUPT)).toContain('The row with key 0102 is corrupt');
   expect(noteAfter('core', unpackFailure(packFailure(CORRUPT)))).toContain('is corrupt');
   const details = { reason: 'StoreDamaged' };
   const said = new DatabaseError('internal', 'Rows could not be read: Corruption: a key', { details });
   expect(noteAfter('core', unpackFailure(packFailure(said)))).toContain('Corruption: a key');
-  expect(noteAfter('scrub', new StorageFailure('corrupt', '7.ldb is damaged', { path: '7.ldb' }))).toContain(
-    '7.ldb is damaged',
+  const counted = corruptRows(toGroupId(7), 'rows of positions: 2 instead of 3');
+  expect(noteAfter('scrub', unpackFailure(packFailure(counted)))).toContain(
+    'Rows of group 7 are missing or damaged: rows of positions: 2 instead of 3',
   );
+});
+
+it('the end of a process by damage says that the next start heals rows, and what to do if it does not start', () => {
+  const fatal = vi.fn<Logger['fatal']>();
+  noteAfter('front', CORRUPT, { ...silentLogger, fatal });
+  noteAfter('core', new DatabaseError('internal', 'a bug'), { ...silentLogger, fatal });
+  const [damaged, bug] = fatal.mock.calls.map(([, fields]) => fields);
+  expect(damaged).toMatchObject({ advice: expect.stringMatching(/The next start makes .* rows again.*If .* --join/) });
+  expect(bug).not.toHaveProperty('advice');
 });
 
 it('the end of a process leaves no note about other failures', () => {

@@ -1,6 +1,7 @@
 // Goal: a node with its threads behaves like the core in one thread: other nodes reach it, it rejects another
 // cluster, and it counts its work. Method: a real node on real files.
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { beforeEach, expect, it, onTestFinished } from 'vitest';
 import { parseAddress } from '#base';
 import { type NodeOptions, startNode } from '#cluster';
@@ -69,6 +70,25 @@ it('a node has a thread for its log only when other nodes can reach it', async (
   expect(logThreads()).toBe(before + 1);
   const { binding } = await node.createDatabase('shop');
   await node.transact(binding.group, databaseKit.payload('a'));
+});
+
+it('a node verifies its store after five ends without an error, and forgets them when its rows are audited', async () => {
+  const node = await open();
+  const { binding } = await node.createDatabase('shop');
+  await node.transact(binding.group, databaseKit.payload('a'));
+  await node.drain();
+  // This start makes a table of the log of LevelDB.
+  await (await open()).drain();
+  const starts = join(directory, 'starts');
+  writeFileSync(starts, '.....');
+  const logged: string[] = [];
+  const logger = { ...silentLogger, error: (event: string) => void logged.push(event) };
+  await (await open({ logger })).drain();
+  expect([logged.splice(0), existsSync(join(directory, 'damage'))]).toEqual([['store-suspected'], false]);
+  writeFileSync(starts, '..');
+  await open({ logger });
+  await eventually(() => expect(existsSync(starts)).toBe(false));
+  expect(logged).toEqual([]);
 });
 
 it('a node counts its work', async () => {

@@ -312,39 +312,3 @@ describe('a store that joins a cluster', () => {
     await expect(openDataDirectory(directory, OPTIONS)).rejects.toMatchObject({ details: { reason: 'HalfJoined' } });
   });
 });
-
-describe('tables that are not verified before the store is opened', () => {
-  const options = { ...OPTIONS, rowBytes: 0 };
-
-  async function openAndClose(): Promise<DataDirectory> {
-    const opened = await openDataDirectory(directory, options);
-    await opened.store.close();
-    return opened;
-  }
-
-  function held(): readonly string[] {
-    const place = join(directory, 'store', 'unseen');
-    return existsSync(place) ? readdirSync(place) : [];
-  }
-
-  it('are held by a second name until they are verified, and a second process does not change them', async () => {
-    const table = await fillTable(options);
-    const { store, seen } = await openDataDirectory(directory, options);
-    expect(seen).toEqual([]);
-    expect(held()).toEqual([table]);
-    expect(otherProcess()).toMatch(/^DataDirectoryInUse /);
-    expect(held()).toEqual([table]);
-    await store.close();
-    // The process did not record a clean stop, so the tables are verified first.
-    expect((await openAndClose()).seen).toEqual([Number.parseInt(table, 10)]);
-    expect(held()).toEqual([]);
-  });
-
-  it('are verified when they cannot be held', async () => {
-    const table = await fillTable(options);
-    mkdirSync(join(directory, 'store', 'unseen', table, 'in the way'), { recursive: true });
-    writeFileSync(join(directory, 'store', 'unseen', 'stopped'), '');
-    expect((await openAndClose()).seen).toEqual([Number.parseInt(table, 10)]);
-    expect(held()).toEqual([]);
-  });
-});

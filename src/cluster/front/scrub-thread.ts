@@ -1,0 +1,119 @@
+/**
+ * The scrub (scrub.ts) on a thread of its own: reading and summing a slice takes some milliseconds, which is too long
+ * for the threads of clients and core. It begins with the first table of LevelDB, because a thread takes about 30 MiB,
+ * and a store without tables has nothing that an earlier process has written. Damage ends the process.
+ */
+import { Worker } from 'node:worker_threads';
+import type { Logger, Metrics } from '#observability';
+import { forgetStarts, hasTable } from '../store/silent-ends.ts';
+import { type SentFailure, unpackFailure } from '../thread/core-thread-messages.ts';
+import { stopProcess } from './fatal.ts';
+import type { ScrubPace, Verified } from './scrub.ts';
+
+/** The first message to the thread. The second one, whatever it is, closes it. */
+export interface ScrubOrder {
+  readonly storeDirectory: string;
+  readonly pace: ScrubPace;
+}
+
+export type FromScrub =
+  | { readonly kind: 'verified'; readonly verified: Verified }
+  | { readonly kind: 'failed'; readonly failure: SentFailure };
+
+export interface ScrubThreadPorts {
+  readonly storeDirectory: string;
+  readonly pace?: Partial<ScrubPace> | undefined;
+  readonly onVerified: (verified: Verified) => void;
+  /** Damage, or a bug; called once. */
+  readonly onFailure: (failure: Error) => void;
+}
+
+const MEBIBYTE = 2 ** 20;
+const MINUTE_MS = 60_000;
+const MS_PER_SECOND = 1000;
+const TABLE_POLL_MS = 5000;
+/** It needs little: a slice of rows at a time. */
+const YOUNG_GENERATION_MIB = 4;
+/** Beside this file, with the same extension: `.ts` from source, `.js` when built. */
+const WORKER = new URL(import.meta.url.endsWith('.ts') ? './scrub-worker.ts' : './scrub-worker.js', import.meta.url);
+
+/** A MiB of rows takes about 50 ms of processor, one of segments about 1 ms. */
+const PACE: ScrubPace = {
+  auditBytes: 8 * MEBIBYTE,
+  rowBytes: MEBIBYTE / 4,
+  segmentBytes: MEBIBYTE,
+  roundMs: 10 * MINUTE_MS,
+  repeatMs: 5000,
+};
+
+export interface StoreWatchPorts {
+  readonly dataDirectory: string;
+  readonly storeDirectory: string;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+}
+
+/** Starts the scrub. Close it before the store. */
+export function watchStore({ dataDirectory, storeDirectory, logger, metrics }: StoreWatchPorts): ScrubThread {
+  const bytes = metrics.counter('cairn_store_scrub_bytes_total', {});
+  const round = metrics.gauge('cairn_store_scrub_round_timestamp_seconds', {});
+  return new ScrubThread({
+    storeDirectory,
+    onVerified: (verified) => {
+      bytes.add(verified.bytes);
+      if (verified.ended === 'rows') forgetStarts(dataDirectory);
+      if (verified.ended === 'round') round.set(Date.now() / MS_PER_SECOND);
+    },
+    onFailure: (failure) => stopProcess({ logger, dataDirectory }, 'scrub', failure),
+  });
+}
+
+export class ScrubThread {
+  readonly #ports: ScrubThreadPorts;
+  readonly #waiting: NodeJS.Timeout;
+  #worker: Worker | undefined;
+  #exited: Promise<void> | undefined;
+  #isEnded = false;
+
+  constructor(ports: ScrubThreadPorts) {
+    this.#ports = ports;
+    this.#waiting = setInterval(() => this.#startWhenNeeded(), TABLE_POLL_MS);
+    this.#startWhenNeeded();
+  }
+
+  /** The thread has the store open, so this comes before the end of the process. */
+  async close(): Promise<void> {
+    this.#isEnded = true;
+    clearInterval(this.#waiting);
+    this.#worker?.postMessage('close', []);
+    await this.#exited;
+  }
+
+  #startWhenNeeded(): void {
+    const { storeDirectory, pace, onVerified } = this.#ports;
+    if (!hasTable(storeDirectory)) return;
+    clearInterval(this.#waiting);
+    const resourceLimits = { maxYoungGenerationSizeMb: YOUNG_GENERATION_MIB };
+    const worker = new Worker(WORKER, { name: 'scrub', resourceLimits });
+    worker.on('message', (message: FromScrub) => {
+      if (message.kind === 'failed') this.#fail(unpackFailure(message.failure));
+      else onVerified(message.verified);
+    });
+    worker.on('error', (failure: Error) => this.#fail(failure));
+    this.#exited = new Promise((resolve) => {
+      worker.on('exit', (code) => {
+        this.#fail(new Error(`The thread of the scrub ended by itself, with code ${code}`));
+        resolve();
+      });
+    });
+    const order: ScrubOrder = { storeDirectory, pace: { ...PACE, ...pace } };
+    worker.postMessage(order, []);
+    this.#worker = worker;
+  }
+
+  #fail(failure: Error): void {
+    if (this.#isEnded) return;
+    this.#isEnded = true;
+    this.#ports.onFailure(failure);
+  }
+}
