@@ -18,6 +18,7 @@ export { type Disk, patientDisk } from './disk.ts';
 export { DiskGuard, type DiskGuardOptions, type DiskReport, diskUsedPercent } from './disk-guard.ts';
 export { type DiskLevel, type DiskThresholds, defaultHardBytes, defaultThresholds } from './disk-level.ts';
 export { Ledger, ledgerIn } from './ledger.ts';
+export { faultOfLevelFiles, removeLevelFiles } from './level-files.ts';
 export type { LevelStats } from './level-stats.ts';
 export {
   compactionBytesMax,
@@ -33,6 +34,5 @@ export { LogThread } from './log-thread.ts';
 export type { BatchId, LogWriter, PersistedFacts, RecoveredGroup, RecoveredLog } from './log-writer.ts';
 export { historiesIn } from './segments/histories.ts';
 export { scrubSegments } from './segments/segment-scrub.ts';
-export { ROW_BYTES_DEFAULT, verifyStore } from './store-check.ts';
 export { SEGMENT_BYTES_DEFAULT, Wal } from './wal.ts';
 export type { WalIdentity } from './wal-format.ts';

@@ -67,8 +67,8 @@ type DatabaseBatch = ChainedBatch<Database, Uint8Array, Uint8Array>;
 type DatabaseIterator = LevelIterator<Database, Uint8Array, Uint8Array>;
 
 const MEBIBYTE = 2 ** 20;
-/** As LevelDB begins what it says of damaged tables. */
-const CORRUPTION = 'Corruption: ';
+/** How LevelDB says that its files are damaged; the second way is of a table that is too short, or missing. */
+const DAMAGE = /Corruption: |\.(?:ldb|sst): (?:Invalid argument|No such file or directory)/;
 /** The reason of such an error. */
 const STORE_DAMAGED = 'StoreDamaged';
 const CACHE_BYTES_DEFAULT = 8 * MEBIBYTE;
@@ -403,12 +403,12 @@ async function wrapped<Value>(what: string, work: () => Promise<Value>): Promise
 
 function failed(what: string, cause: unknown): DatabaseError {
   const reason = reasonOf(cause);
-  const details = reason.includes(CORRUPTION) ? { reason: STORE_DAMAGED } : {};
+  const details = DAMAGE.test(reason) ? { reason: STORE_DAMAGED } : {};
   return new DatabaseError('internal', `${what}: ${reason}`, { cause, details });
 }
 
-/** Whether LevelDB has said that its tables are damaged. */
-export function isStoreDamage(failure: unknown): boolean {
+/** Whether LevelDB has said that its files are damaged. */
+export function isStoreDamage(failure: unknown): failure is DatabaseError {
   return failure instanceof DatabaseError && failure.details.reason === STORE_DAMAGED;
 }
 

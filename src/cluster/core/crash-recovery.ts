@@ -22,10 +22,10 @@
 import { assert, CATALOG_GROUP, DatabaseError, type GroupId } from '#base';
 import { isCorruptRecord } from '#database';
 import type { KvReader, KvStore } from '#kv';
-import { NO_CHECKPOINT, type RecoveredGroup, type RecoveredLog } from '#storage';
+import { isStoreDamage, NO_CHECKPOINT, type RecoveredGroup, type RecoveredLog } from '#storage';
 import type { AppliedMark, DurableMark, Machine, Machines, StoredMark } from '../machine.ts';
 import type { Binding } from '../outcome.ts';
-import { type DataDirectory, damagedRow, LOST_STORE } from '../store/data-directory.ts';
+import { type DataDirectory, damagedRow, LOST_STORE, rowsToRemove } from '../store/data-directory.ts';
 import type { Lifecycle } from './group-lifecycle.ts';
 import type { LogFeed } from './log-feed.ts';
 
@@ -215,6 +215,7 @@ export type RecoveredFiles = Pick<DataDirectory, 'storeDirectory' | 'logDirector
 /** Adds the paths of the affected files to a failure. */
 export function namingFiles(failure: unknown, { storeDirectory, logDirectory }: RecoveredFiles): unknown {
   if (isCorruptRecord(failure)) return damagedRow(storeDirectory, failure);
+  if (isStoreDamage(failure)) return rowsToRemove(failure);
   if (!(failure instanceof DatabaseError) || failure.details.reason !== DISAGREE) return failure;
   const places = `The store is in ${storeDirectory}, the log in ${logDirectory}`;
   const { code, details } = failure;

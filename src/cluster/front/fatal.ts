@@ -33,7 +33,7 @@ export function stopProcess({ logger, dataDirectory }: Remains, isolate: Isolate
   const error = failure instanceof Error ? failure : new Error(String(failure));
   // The next start audits every row (D26).
   const isDamaged = isCorruptRecord(failure) || isStoreDamage(failure);
-  if (isDamaged) note(dataDirectory, error.message, logger);
+  if (isDamaged) noteOrLog({ logger, dataDirectory }, error);
   const advice = isDamaged ? { advice: DAMAGE_HINT } : {};
   const exitCode = reason === DUPLICATE_PROCESS ? EXIT_DUPLICATE : EXIT_FATAL;
   const fields = { isolate, exitCode, ...(reason === undefined ? {} : { reason }), ...advice };
@@ -42,9 +42,10 @@ export function stopProcess({ logger, dataDirectory }: Remains, isolate: Isolate
   process.exit(exitCode);
 }
 
-function note(dataDirectory: string, text: string, logger: Logger): void {
+/** Notes the damage for the next start. */
+export function noteOrLog({ logger, dataDirectory }: Remains, damage: Error): void {
   try {
-    noteDamage(dataDirectory, text);
+    noteDamage(dataDirectory, { text: damage.message, isOfStore: isStoreDamage(damage) });
   } catch (cause) {
     // The process exits anyway; its next start finds the damage later.
     logger.error('damage-not-noted', { error: cause instanceof Error ? cause : new Error(String(cause)) });

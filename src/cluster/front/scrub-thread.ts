@@ -5,7 +5,7 @@
  */
 import { Worker } from 'node:worker_threads';
 import type { Logger, Metrics } from '#observability';
-import { forgetStarts, hasTable } from '../store/silent-ends.ts';
+import { hasTable } from '../store/silent-ends.ts';
 import { type SentFailure, unpackFailure } from '../thread/core-thread-messages.ts';
 import { stopProcess } from './fatal.ts';
 import type { ScrubPace, Verified } from './scrub.ts';
@@ -61,8 +61,7 @@ export function watchStore({ dataDirectory, storeDirectory, logger, metrics }: S
     storeDirectory,
     onVerified: (verified) => {
       bytes.add(verified.bytes);
-      if (verified.ended === 'rows') forgetStarts(dataDirectory);
-      if (verified.ended === 'round') round.set(Date.now() / MS_PER_SECOND);
+      if (verified.isWholeRound) round.set(Date.now() / MS_PER_SECOND);
     },
     onFailure: (failure) => stopProcess({ logger, dataDirectory }, 'scrub', failure),
   });

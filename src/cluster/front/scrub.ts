@@ -26,8 +26,8 @@ export interface ScrubPace {
 export interface Verified {
   /** Bytes since the last report. */
   readonly bytes: number;
-  /** These bytes were the last rows of all databases, or the last bytes of a round. */
-  readonly ended?: 'rows' | 'round';
+  /** These bytes were the last ones of a round. */
+  readonly isWholeRound: boolean;
 }
 
 export interface ScrubPorts {
@@ -73,12 +73,11 @@ export class Scrub {
   async #round(isFirst: boolean): Promise<void> {
     const { kv, storeDirectory, pace, pause } = this.#ports;
     for await (const group of groupsWithRows(kv)) await this.#audit(group, isFirst);
-    this.#report('rows');
     for (const step of scrubSegments(historiesIn(storeDirectory))) {
       if (step === 'not-now') await pause(pace.repeatMs);
       else await this.#read(step, pace.segmentBytes);
     }
-    this.#report('round');
+    this.#report(true);
   }
 
   async #audit(group: GroupId, isFirst: boolean): Promise<void> {
@@ -98,8 +97,8 @@ export class Scrub {
     await this.#ports.pause((bytes / rate) * MS_PER_SECOND);
   }
 
-  #report(ended?: 'rows' | 'round'): void {
-    this.#ports.report({ bytes: this.#bytes, ...(ended && { ended }) });
+  #report(isWholeRound = false): void {
+    this.#ports.report({ bytes: this.#bytes, isWholeRound });
     this.#bytes = 0;
     this.#reportedMs = performance.now();
   }

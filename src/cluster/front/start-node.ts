@@ -3,7 +3,13 @@ import { DatabaseError, type GroupId, type NodeId, type Revision, toRevision } f
 import { DatabaseReader } from '#database';
 import type { KvReader } from '#kv';
 import type { Logger, Metrics } from '#observability';
-import { compactionBytesMax, type DiskThresholds, type LevelStoreOptions, SEGMENT_BYTES_DEFAULT } from '#storage';
+import {
+  compactionBytesMax,
+  type DiskThresholds,
+  isStoreDamage,
+  type LevelStoreOptions,
+  SEGMENT_BYTES_DEFAULT,
+} from '#storage';
 import type { Administered } from '../admin/administered.ts';
 import type { Administers } from '../admin/administration.ts';
 import { namingFiles } from '../core/crash-recovery.ts';
@@ -15,14 +21,14 @@ import { PeerMetrics } from '../peer/peer-measures.ts';
 import { nodeRemoved } from '../refusals.ts';
 import { type DataDirectory, openDataDirectory, storeDirectoryOf } from '../store/data-directory.ts';
 import type { Origin } from '../store/own-identity.ts';
-import { countStart, forgetStarts } from '../store/silent-ends.ts';
+import { countStart, forgetStarts, LONG_RUN_MS } from '../store/silent-ends.ts';
 import { type CoreData, CoreThread, type CoreThreadListeners } from '../thread/core-thread.ts';
 import type { LinksOrder, Telemetry } from '../thread/core-thread-messages.ts';
 import { CoreWatch } from './core-watch.ts';
 import { type DatabaseQuota, DatabaseQuotas } from './database-quotas.ts';
 import { watchDisk } from './disk-watch.ts';
 import { DrainWatch } from './drain-watch.ts';
-import { type Remains, stopProcess } from './fatal.ts';
+import { noteOrLog, type Remains, stopProcess } from './fatal.ts';
 import { FrontNode } from './front-node.ts';
 import { historyLog, logRecoveries } from './history-log.ts';
 import { Joining, type JoinOptions } from './joining.ts';
@@ -111,13 +117,14 @@ export async function startNode(options: NodeOptions): Promise<Node & Administer
   const leave = async (failure: unknown): Promise<never> => {
     await core.abandon();
     await store.close();
+    if (isStoreDamage(failure)) noteOrLog({ logger, dataDirectory }, failure);
     throw namingFiles(failure, places);
   };
   const { catalog, peerPort } = await opening.catch(leave);
   clearSuspicion();
   const fault = faultIn(catalog.nodes, identity.node, joining.links !== undefined);
   if (fault !== undefined) await leave(fault);
-  const looking = lookAgain(watchDisk({ guard, link: core, logger, metrics }), { logger, dataDirectory });
+  const stopLooking = lookAgain(watchDisk({ guard, link: core, logger, metrics }), { logger, dataDirectory });
   const scrub = watchStore({ ...places, logger, metrics });
   const sizes = watchSizes({ ...places, store, logger, metrics });
   const quotas = new DatabaseQuotas({ quotas: options.quotas ?? [], store, logger, metrics });
@@ -140,10 +147,9 @@ export async function startNode(options: NodeOptions): Promise<Node & Administer
     observer: observeFront(metrics),
     onHistory: historyLog(logger),
     close: async () => {
-      clearInterval(looking);
+      stopLooking();
       await Promise.all([scrub.close(), sizes.close(), quotas.close()]);
       await store.close();
-      forgetStarts(dataDirectory);
     },
   });
   quotas.watch(front.catalog);
@@ -152,15 +158,24 @@ export async function startNode(options: NodeOptions): Promise<Node & Administer
   return front;
 }
 
-/** A failure of the disk ends the process. */
-function lookAgain(look: () => void, remains: Remains): NodeJS.Timeout {
-  return setInterval(() => {
+/**
+ * Looks at the disk, whose failure ends the process, and notes a long run (silent-ends.ts). Returns a function that ends
+ * both in order.
+ */
+function lookAgain(look: () => void, remains: Remains): () => void {
+  const settling = setTimeout(() => forgetStarts(remains.dataDirectory), LONG_RUN_MS).unref();
+  const looking = setInterval(() => {
     try {
       look();
     } catch (failure) {
       stopProcess(remains, 'front', failure);
     }
   }, DISK_CHECK_MS);
+  return () => {
+    clearInterval(looking);
+    clearTimeout(settling);
+    forgetStarts(remains.dataDirectory);
+  };
 }
 
 function ordersHeardBy(options: NodeOptions): Pick<CoreThreadListeners, 'onStopRequested' | 'onAdministered'> {
@@ -208,7 +223,7 @@ function peerPortMissing(): DatabaseError {
 function openDirectory(options: NodeOptions, segmentBytes: number, origin: Origin): Promise<DataDirectory> {
   const { dataDirectory, logger, metrics } = options;
   const alarm = metrics.gauge('cairn_corruption_alarm', {});
-  if (countStart(dataDirectory, storeDirectoryOf(dataDirectory))) logger.error('store-suspected', { dataDirectory });
+  countStart(dataDirectory, storeDirectoryOf(dataDirectory));
   return openDataDirectory(dataDirectory, {
     store: options.store ?? {},
     disk: {
@@ -218,6 +233,7 @@ function openDirectory(options: NodeOptions, segmentBytes: number, origin: Origi
     nowMs: wallClock.nowMs(),
     random: nativeRandom,
     onSuspicion: (isSuspect) => alarm.set(isSuspect ? 1 : 0),
+    onRowsRemoved: (fault) => logger.error('rows-removed', { error: new Error(`LevelDB is damaged: ${fault}`) }),
     origin,
   });
 }

@@ -1,20 +1,21 @@
 /**
- * Opens a stopped node like a start would, up to the point where it would contact other nodes: every row is verified,
- * effects of a power failure are repaired, and the log of the catalog after its state is applied in memory. The
- * identity of the node does not change.
+ * Opens a stopped node like a start would, up to the point where it would contact other nodes: every row is verified or
+ * made again, effects of a power failure are repaired, and the log of the catalog after its state is applied in memory.
+ * The identity of the node does not change.
  *
  * Entries after the state of the catalog are not known to be committed, but may have been acknowledged (ADR 0045).
  */
 import { assert, CATALOG_GROUP, DatabaseError, type GroupId, type NodeId, nodeOf } from '#base';
 import { type Applied, type Binding, CatalogMachine, DatabaseReader, type DatabaseSource } from '#database';
 import { decodeMembership, type EntryId, encodeMembership, type Membership } from '#raft';
-import { type Disk, patientDisk, type RecoveredGroup, type RecoveredLog, Wal } from '#storage';
+import { type Disk, isStoreDamage, patientDisk, type RecoveredGroup, type RecoveredLog, Wal } from '#storage';
 import { checkLevels } from '../admin/levels.ts';
 import { checkCatalog, namingFiles, recoverDatabases } from '../core/crash-recovery.ts';
 import { databaseMachines } from '../database-machines.ts';
 import type { Machines } from '../machine.ts';
 import { nativeSha256 } from '../native.ts';
 import { FOUNDERS, type NodeIdentity } from '../node.ts';
+import { noteDamage } from '../store/damage-note.ts';
 import { openStoppedStore, type StoppedStoreFiles } from '../store/data-directory.ts';
 import type { LedgerStore } from '../store/ledger-store.ts';
 import { type LogPlaces, logDirectoryOf, nodePlaces, settleLog } from '../store/next-log.ts';
@@ -94,6 +95,7 @@ export async function openStoppedNode(directory: string, ports: StoppedPorts = N
     return { ...known, ...opened, [Symbol.asyncDispose]: close };
   } catch (failure) {
     await store.close();
+    if (isStoreDamage(failure)) noteDamage(directory, { text: failure.message, isOfStore: true });
     throw namingFiles(failure, files);
   }
 }
@@ -165,7 +167,8 @@ async function mendedCopies(store: LedgerStore, parts: Parts): Promise<ReadonlyM
 
 /**
  * The database whose rows the node has for this one: itself, or its origin until its own log has begun, also where the
- * origin is already marked as trash. A log ends, durably, before rows of its group are deleted.
+ * origin is already marked as trash. A log ends, durably, before rows of its group are deleted. A first replica begins
+ * with the entry of the catalog, and without a log it is empty: its rows may be lost.
  */
 function heldAs(binding: Binding, { namedBefore, log, trash, node }: Parts): Binding | undefined {
   const { recovery, founders, placement } = binding;

@@ -5,11 +5,13 @@
  *   <data>/store   LevelDB: applied state; its lock is the lock of the whole directory. In it, the histories of databases
  *                  as segment files: histories
  *   <data>/log     the write-ahead log; beside it, perhaps, one that is to take its place (next-log.ts)
- *   <data>/damage  what was found damaged while the node ran (damage-note.ts); mostly not there
+ *   <data>/damage  what was found damaged (damage-note.ts); mostly not there
  *
  * The identity is created at the first start and written into the ledger, then into the log. The log refuses a store
  * that it does not belong to. A log without its store or ledger is refused here, before LevelDB creates a new store:
  * its entries would be decided again from an empty state.
+ *
+ * All rows of LevelDB are derived from the other files. If it is damaged as a whole, it is removed here, and made anew.
  */
 import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
@@ -18,29 +20,29 @@ import { DatabaseError, NO_BYTES, type Random } from '#base';
 import {
   DiskGuard,
   type DiskGuardOptions,
+  faultOfLevelFiles,
   historiesIn,
   isLevelLocked,
   isLevelStoreInUse,
+  isStoreDamage,
   Ledger,
   type LevelStore,
   type LevelStoreOptions,
   ledgerIn,
   openLevelStore,
   RESTORE_HINT,
-  ROW_BYTES_DEFAULT,
+  removeLevelFiles,
   StorageFailure,
-  verifyStore,
 } from '#storage';
 import type { NodeIdentity } from '../node.ts';
 import { clockFault } from '../refusals.ts';
-import { clearDamageNote, hasDamageNote } from './damage-note.ts';
+import { clearDamageNote, type DamageNote, noteRemovedRows, readDamageNote } from './damage-note.ts';
 import { type LedgerStore, ledgerStore } from './ledger-store.ts';
 import { logDirectoryOf, settleLog } from './next-log.ts';
 import { belongsNowhere, type Origin, ownIdentity } from './own-identity.ts';
 import { checkUsable, makeWritableDirectory } from './usable-files.ts';
 
 const STORE = 'store';
-const ALL = Number.POSITIVE_INFINITY;
 
 export interface DataDirectory {
   readonly dataDirectory: string;
@@ -58,22 +60,21 @@ export interface DataDirectory {
 
 export interface DataDirectoryOptions {
   readonly store: LevelStoreOptions;
-  /** Number of bytes of its tables that are verified before it is opened. */
-  readonly rowBytes?: number;
   readonly disk: DiskGuardOptions;
   readonly nowMs: number;
   readonly random: Random;
   readonly origin: Origin;
   /** Receives whether damage was recorded that a full verification has not ruled out. */
   readonly onSuspicion?: (isSuspect: boolean) => void;
+  /** LevelDB was removed for this reason: every database is rebuilt. */
+  readonly onRowsRemoved?: (fault: string) => void;
 }
 
 interface Places {
   readonly directory: string;
   readonly storeDirectory: string;
   readonly logDirectory: string;
-  /** Damage was recorded: all files are verified. */
-  readonly isSuspect: boolean;
+  readonly noted: DamageNote | undefined;
 }
 
 /** Opens the directory for this process, and creates it if needed. The caller closes store and guard. */
@@ -91,15 +92,15 @@ export async function openDataDirectory(directory: string, options: DataDirector
     if (existsSync(each)) await makeWritableDirectory(each);
   }
   for (const each of [directory, logDirectory, storeDirectory]) if (existsSync(each)) await checkUsable(each);
-  const isSuspect = hasDamageNote(directory);
-  options.onSuspicion?.(isSuspect);
-  const places = { directory, storeDirectory, logDirectory, isSuspect };
+  const places = { directory, storeDirectory, logDirectory, noted: readDamageNote(directory) };
   const guard = new DiskGuard(directory, { ...options.disk, directories: [directory, logDirectory] });
   const store = await openStore(places, options).catch((failure: unknown) => {
     if (failure instanceof StorageFailure || guard.check().level !== 'read-only') throw failure;
     throw full(directory, guard.report.availableBytes, failure);
   });
   try {
+    const isSuspect = readDamageNote(directory) !== undefined;
+    options.onSuspicion?.(isSuspect);
     const clearSuspicion = (): void => {
       if (isSuspect) clearDamageNote(directory);
       options.onSuspicion?.(false);
@@ -115,14 +116,14 @@ export async function openDataDirectory(directory: string, options: DataDirector
 }
 
 /**
- * Opens the store of a stopped node after verifying every row of its tables; creates nothing.
+ * Opens the store of a stopped node. Creates nothing, unless LevelDB is damaged.
  * @throws DatabaseError when there is no store, or another process has it open; StorageFailure when it is damaged.
  */
 export async function openStoppedStore(directory: string): Promise<StoppedStoreFiles> {
   const [storeDirectory, logDirectory] = [storeDirectoryOf(directory), logDirectoryOf(directory)];
-  const places = { directory, storeDirectory, logDirectory, isSuspect: true };
-  if (!(existsSync(storeDirectory) && (await lookAt(places, ALL)))) throw noStore(directory);
-  const store = await openUnlessLocked(places, {});
+  if (![storeDirectory, ledgerIn(directory)].every((path) => existsSync(path))) throw noStore(directory);
+  const places = { directory, storeDirectory, logDirectory, noted: readDamageNote(directory) };
+  const store = await openStore(places, { store: {} });
   try {
     return { storeDirectory, logDirectory, store: ledgerStore(store, await Ledger.open(directory)) };
   } catch (failure) {
@@ -152,11 +153,37 @@ async function identityOf(places: Places, store: LevelStore, options: DataDirect
   }
 }
 
-async function openStore(places: Places, options: DataDirectoryOptions): Promise<LevelStore> {
-  const { rowBytes = ROW_BYTES_DEFAULT } = options;
-  const isThere = await lookAt(places, places.isSuspect ? ALL : rowBytes);
-  if (!isThere) await checkLogIsNew(places.logDirectory, places.storeDirectory);
+type StoreOptions = Pick<DataDirectoryOptions, 'store' | 'onRowsRemoved'>;
+
+/** Opens LevelDB; makes a new one if it is damaged. Without a ledger it is not known to have only derived rows. */
+async function openStore(places: Places, options: StoreOptions): Promise<LevelStore> {
+  const { directory, storeDirectory, logDirectory } = places;
+  const hasLedger = existsSync(ledgerIn(directory));
+  if (!existsSync(storeDirectory)) {
+    await checkLogIsNew(logDirectory, storeDirectory);
+    if (hasLedger) throw lost(storeDirectory, `${ledgerIn(directory)} is there`);
+  }
+  if (!hasLedger) return openUnlessLocked(places, options.store);
+  const opened = await openUnlessDamaged(places, options.store);
+  if (typeof opened !== 'string') return opened;
+  if (await isLevelStoreInUse(storeDirectory)) throw inUse(directory);
+  removeLevelFiles(storeDirectory);
+  noteRemovedRows(directory, opened);
+  options.onRowsRemoved?.(opened);
   return openUnlessLocked(places, options.store);
+}
+
+/** Returns the fault if LevelDB is damaged. */
+async function openUnlessDamaged(places: Places, options: LevelStoreOptions): Promise<LevelStore | string> {
+  const { storeDirectory, noted } = places;
+  const fault = noted?.isOfStore === true ? noted.text : faultOfLevelFiles(storeDirectory);
+  if (fault !== undefined) return fault;
+  try {
+    return await openUnlessLocked(places, options);
+  } catch (failure) {
+    if (isStoreDamage(failure)) return failure.message;
+    throw failure;
+  }
 }
 
 async function openUnlessLocked(places: Places, options: LevelStoreOptions): Promise<LevelStore> {
@@ -164,16 +191,6 @@ async function openUnlessLocked(places: Places, options: LevelStoreOptions): Pro
     return await openLevelStore(places.storeDirectory, options);
   } catch (failure) {
     throw isLevelLocked(failure) ? inUse(places.directory, failure) : failure;
-  }
-}
-
-/** False when there is no store yet. */
-async function lookAt({ directory, storeDirectory }: Places, rowBytes: number): Promise<boolean> {
-  try {
-    return await verifyStore(storeDirectory, rowBytes);
-  } catch (failure) {
-    // Files that another process is writing may look damaged.
-    throw (await isLevelStoreInUse(storeDirectory)) ? inUse(directory, failure) : failure;
   }
 }
 
@@ -201,6 +218,12 @@ function lost(lacking: string, left: string): DatabaseError {
 export function damagedRow(storeDirectory: string, cause: Error): DatabaseError {
   const message = `${storeDirectory} is damaged, so the node does not start. ${cause.message}. Check the disk. ${RESTORE_HINT}`;
   return new DatabaseError('internal', message, { details: { reason: 'CorruptRecord' }, cause });
+}
+
+/** The error for a LevelDB that is damaged as a whole, which is noted. */
+export function rowsToRemove(cause: DatabaseError): DatabaseError {
+  const message = `${cause.message}. Check the disk. The next start makes all rows again, from events and log; nothing is lost`;
+  return new DatabaseError('internal', message, { details: cause.details, cause });
 }
 
 function noStore(directory: string): DatabaseError {

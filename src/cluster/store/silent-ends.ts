@@ -1,39 +1,37 @@
 /**
- * Counts how often the node has ended without an error before the rows of its store were verified.
+ * Counts how often the node has ended without an error within ten minutes.
  *
  * LevelDB reports most damage of its tables, but not all: a compaction that meets keys out of order calls `abort`, and
- * a mapped sector that the disk cannot read raises SIGBUS. The next start meets the same table and ends in the same
- * way. So after some such ends in a row the store counts as damaged. An exit by JavaScript or after a signal to stop is
- * none of them.
+ * a mapped sector that the disk cannot read raises SIGBUS. The next start meets the same table soon, and ends in the
+ * same way. So after some such ends in a row LevelDB counts as damaged, once: if the node ends so again, something else
+ * is the reason, such as a lack of memory. An exit by JavaScript or after a signal to stop is none of them.
  */
 import { appendFileSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { caught, ignoring } from '#base';
 import { noteDamage } from './damage-note.ts';
 
+/** Time of a run after which an earlier start is not counted. */
+export const LONG_RUN_MS = 600_000;
 /** A file with a byte for each start whose end was not seen yet. */
 const NAME = 'starts';
-/** Something else may kill it, such as a lack of memory, and verifying everything takes long. */
+/** Something else may kill it, such as a lack of memory. */
 const ENDS_MAX = 5;
 const TABLE_SUFFIX = '.ldb';
 const IGNORING_SYSTEM = ignoring((failure) => failure instanceof Error && 'syscall' in failure);
 
-/** Counts this start of a node with tables. Returns true, and notes damage, when it follows too many silent ends. */
-export function countStart(dataDirectory: string, storeDirectory: string): boolean {
-  if (!hasTable(storeDirectory)) return false;
+/** Counts this start of a node with tables. The one that follows too many silent ends notes damage. */
+export function countStart(dataDirectory: string, storeDirectory: string): void {
+  if (!hasTable(storeDirectory)) return;
   const path = join(dataDirectory, NAME);
   const count = caught(() => statSync(path).size, IGNORING_SYSTEM) ?? 0;
-  if (count < ENDS_MAX) {
-    // Nothing is counted on a full disk. A directory that is not writable is refused later.
-    caught(() => appendFileSync(path, '.'), IGNORING_SYSTEM);
-    return false;
-  }
-  noteDamage(dataDirectory, `${ENDS_MAX} starts in a row ended without an error before all rows were verified`);
-  forgetStarts(dataDirectory);
-  return true;
+  // Nothing is counted on a full disk. A directory that is not writable is refused later.
+  caught(() => appendFileSync(path, '.'), IGNORING_SYSTEM);
+  const text = `${ENDS_MAX} starts in a row ended without an error within ten minutes`;
+  if (count === ENDS_MAX) noteDamage(dataDirectory, { text, isOfStore: true });
 }
 
-/** The rows were verified, or the process is about to end in order. */
+/** The process has run for long enough, or is about to end in order. */
 export function forgetStarts(dataDirectory: string): void {
   rmSync(join(dataDirectory, NAME), { force: true });
 }

@@ -42,6 +42,8 @@ export interface Refounding {
   readonly interruptions: readonly Interruption[];
   /** Time for which one of the others is back with its old data; 0: not at all. */
   readonly returnsUs: number;
+  /** The node that continues has lost all rows of LevelDB. */
+  readonly isRowless: boolean;
 }
 
 export interface RefounderParts {
@@ -75,6 +77,7 @@ export function drawRefounding(random: Rng): Refounding {
     ending: random.chance(0.3) ? { kind: 'process' } : { kind: 'power', share: share() },
     interruptions: Array.from({ length: random.between(0, 3) }, interruption),
     returnsUs: random.chance(0.5) ? random.between(2, 12) * SECOND_US : 0,
+    isRowless: random.chance(0.3),
   };
 }
 
@@ -105,7 +108,7 @@ export class Refounder {
       .finally(() => void (this.#isAtWork = false));
   }
 
-  async #refound({ survivor, ending, interruptions, returnsUs }: Refounding): Promise<void> {
+  async #refound({ survivor, ending, interruptions, returnsUs, isRowless }: Refounding): Promise<void> {
     const { simulator, nodes, history, watchers } = this.#parts;
     // Prefers nodes with data: an operator would check what each node has.
     const holding = nodes.filter(holdsSomething);
@@ -117,6 +120,10 @@ export class Refounder {
       node.hold();
     }
     await simulator.sleep(SECOND_US, `${CLIENT} looks`);
+    if (isRowless) {
+      await left.store.loseRows({ isAll: true, databases: 1 });
+      simulator.note(`${left.name} has lost all rows`);
+    }
     const endedUs = simulator.nowUs;
     // Databases that the node does not know may be gone.
     for (const name of this.#names()) history.begin(CLIENT, 'delete', { name }, endedUs);

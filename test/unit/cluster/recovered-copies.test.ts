@@ -1,8 +1,8 @@
 // Goal: a recovered database continues wherever the process ended between its rows and its log, and its origin is
 // deleted (C24). Method: a real directory of a node that is alone, as such a process leaves it.
-import { copyFileSync } from 'node:fs';
+import { copyFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { type NodeId, replicaOf, toNodeId, toRevision } from '#base';
 import { type Node, startNode } from '#cluster';
 import { encodeCatalogEntry } from '#database';
@@ -39,38 +39,39 @@ async function started(directory: string): Promise<Node> {
   return node;
 }
 
-it.each([
-  ['not made', undefined, 5],
-  ['made, and the origin is not marked', false, 5],
-  ['made, and the origin is marked', true, 5],
-  ['made before an entry was applied, and the origin is not marked', false, NONE],
-  ['made before an entry was applied, and the origin is marked', true, NONE],
-] as const)('a recovered database continues when its rows are %s', async (_, isMarked, applied) => {
-  const directory = testDir();
-  {
-    await using stopped = await StoppedDirectory.begin(directory);
-    const recovery = { group: SHOP, databaseId: idOf(9), node: NODE, revision: toRevision(5) } as const;
-    const payload = encodeCatalogEntry({ kind: 'recover', ...recovery, chainHash: new Uint8Array(32).fill(7) });
-    const founders = [replicaOf(NODE)];
-    await stopped.catalog([registerEntry(3), createEntry(SHOP, 'shop', founders), payload], 3, membershipOf(founders));
-    await stopped.database({
-      group: SHOP,
-      name: 'shop',
-      replicas: founders,
-      texts: TEXTS,
-      applied,
-      checkpoint: Math.min(applied, 3),
+describe.each([
+  ['', false],
+  [', and LevelDB is damaged', true],
+])('a recovered database continues when its rows are', (damage, isDamaged) => {
+  it.each([
+    ['not made', undefined, 5],
+    ['made, and the origin is not marked', false, 5],
+    ['made, and the origin is marked', true, 5],
+    ['made before an entry was applied, and the origin is not marked', false, NONE],
+    ['made before an entry was applied, and the origin is marked', true, NONE],
+  ] as const)(`%s${damage}`, async (_, isMarked, applied) => {
+    const directory = testDir();
+    {
+      await using stopped = await StoppedDirectory.begin(directory);
+      const recovery = { group: SHOP, databaseId: idOf(9), node: NODE, revision: toRevision(5) } as const;
+      const payload = encodeCatalogEntry({ kind: 'recover', ...recovery, chainHash: new Uint8Array(32).fill(7) });
+      const founders = [replicaOf(NODE)];
+      const entries = [registerEntry(3), createEntry(SHOP, 'shop', founders), payload];
+      await stopped.catalog(entries, 3, membershipOf(founders));
+      const checkpoint = Math.min(applied, 3);
+      await stopped.database({ group: SHOP, name: 'shop', replicas: founders, texts: TEXTS, applied, checkpoint });
+      if (isMarked !== undefined) await stopped.copy('shop', { isMarked });
+    }
+    if (isDamaged) rmSync(join(directory, 'store', 'CURRENT'));
+    const node = await started(directory);
+    await eventually(async () => {
+      expect(await node.transact(NEXT, databaseKit.payload('t8'))).toMatchObject({ kind: 'committed', revision: 8 });
     });
-    if (isMarked !== undefined) await stopped.copy('shop', { isMarked });
-  }
-  const node = await started(directory);
-  await eventually(async () => {
-    expect(await node.transact(NEXT, databaseKit.payload('t8'))).toMatchObject({ kind: 'committed', revision: 8 });
+    await node.drain();
+    const again = await started(directory);
+    await eventually(async () => expect(await remains(directory)).toEqual([]));
+    await again.drain();
   });
-  await node.drain();
-  const again = await started(directory);
-  await eventually(async () => expect(await remains(directory)).toEqual([]));
-  await again.drain();
 });
 
 /** Marks of the trash, and keys of the origin. The core has the ledger open, so a copy of the file is read. */

@@ -78,8 +78,8 @@ it.each(DAMAGES)('reports %s', async (_what, damage, says) => {
   const thread = new ScrubThread({
     storeDirectory: world.directory,
     pace: PACE,
-    onVerified: ({ ended }) => {
-      if (ended !== 'round' || isDamaged) return;
+    onVerified: ({ isWholeRound }) => {
+      if (!isWholeRound || isDamaged) return;
       isDamaged = true;
       void damage(world);
     },

@@ -43,7 +43,7 @@ async function run(ports: Pick<Filled, 'storeDirectory' | 'kv'>, rounds: number)
   let left = rounds;
   const report = (verified: Verified): void => {
     reports.push(verified);
-    if (verified.ended === 'round') left -= 1;
+    if (verified.isWholeRound) left -= 1;
   };
   const pause = async (delayMs: number): Promise<void> => {
     if (left === 0) throw new Error('enough');
@@ -61,7 +61,7 @@ it('pauses after each database for as long as its rows take at the average pace,
   expect(read + rest).toBeCloseTo(1024 * read);
   const bytes = Math.round((read * 2 ** 30) / 1000);
   expect(bytes).toBeGreaterThan(500);
-  expect(reports.filter(({ ended }) => ended === 'rows')).toHaveLength(2);
+  expect(reports.filter(({ isWholeRound }) => isWholeRound)).toHaveLength(2);
   expect(reports.reduce((sum, verified) => sum + verified.bytes, 0)).toBe(2 * bytes);
 });
 
@@ -95,7 +95,7 @@ it('reads in the next round what cannot be read now', async () => {
   const [pauses, reports] = await run({ kv, storeDirectory }, 1);
   // It is still the first round then.
   expect([pauses[0], pauses.length]).toEqual([0, 2]);
-  expect(reports.at(-1)?.ended).toBe('round');
+  expect(reports.at(-1)?.isWholeRound).toBe(true);
   range.mockImplementationOnce(() => {
     throw new DatabaseError('internal', 'Corruption: bad block', { details: { reason: 'StoreDamaged' } });
   });

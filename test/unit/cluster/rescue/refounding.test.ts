@@ -1,6 +1,6 @@
 // Goal: one stopped node of a lost cluster founds a new cluster with all its data; a crash leaves the old node or the
 // new one (C28, C24). Method: real directories, copied at each step.
-import { cpSync, existsSync, readdirSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { replicaOf, toNodeId, toRevision } from '#base';
@@ -136,6 +136,24 @@ it('a stopped node reports its data, the lost databases, the other nodes, and th
   expect(acceptanceOf(survey)).toMatch(/^[0-9a-f]{8}$/);
   const [lost] = survey.lost;
   expect(acceptanceOf({ ...survey, lost: lost === undefined ? [] : [lost] })).not.toBe(acceptanceOf(survey));
+});
+
+it('a stopped node makes the rows of its databases again when LevelDB is damaged, and founds a cluster with them', async () => {
+  const directory = await nodeThree();
+  rmSync(join(directory, 'store', 'CURRENT'));
+  {
+    await using node = await openStoppedNode(directory);
+    const { databases, lost } = surveyOf(node);
+    // As far as the last checkpoint; the rest is in the log.
+    expect(databases).toMatchObject([
+      { name: 'quiet', revision: 0, unapplied: 0 },
+      { name: 'shop', revision: 3, unapplied: 4 },
+    ]);
+    expect(lost.map(({ name }) => name)).toEqual(['carts', 'late']);
+  }
+  await recover(directory);
+  rmSync(join(directory, 'store', 'CURRENT'));
+  await expectRecovered(directory);
 });
 
 it.each([
