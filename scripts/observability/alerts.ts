@@ -240,7 +240,7 @@ export const ALERTS: readonly Alert[] = [
     for: '0m',
     expr: 'cairn_corruption_alarm == 1',
     summary:
-      'A node found damage in its store: it serves nothing until every row is verified or rebuilt, and ends again if a file is damaged.',
+      'A node found damage in its store: it serves nothing until every row is verified or rebuilt, and ends again if an event is damaged.',
     description: `${NODE} verifies its store after damage was found.`,
   },
   {

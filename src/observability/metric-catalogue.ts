@@ -324,7 +324,7 @@ export const GAUGES = {
     labels: { level: ['soft', 'hard'] },
   },
   cairn_corruption_alarm: {
-    help: '1 while a node that exited because of damaged data verifies every row at its next start; 0 otherwise.',
+    help: '1 while a start verifies every row, or makes rows again, because damage was found; 0 otherwise.',
     labels: {},
   },
   cairn_databases: { help: 'Databases in the catalog.', labels: {} },
