@@ -65,10 +65,11 @@ export async function auditInUse(
 export async function* groupsWithRows(kv: KvReader): AsyncGenerator<GroupId> {
   let { lt: from } = new RowKeys(CATALOG_GROUP).all();
   for (;;) {
-    const range = kv.range({ gte: from, lt: ROWS_END, limit: 1, values: false });
-    const [row] = await range.next(1).finally(async () => range.close());
-    if (row === undefined) return;
-    const group = toGroupId(readU32(row.key, 1));
+    let group: GroupId | undefined;
+    for await (const [row] of slices(kv.range({ gte: from, lt: ROWS_END, limit: 1, values: false }), 1)) {
+      group = row && toGroupId(readU32(row.key, 1));
+    }
+    if (group === undefined) return;
     yield group;
     from = new RowKeys(group).all().lt;
   }

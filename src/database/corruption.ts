@@ -73,7 +73,7 @@ function checksumOfKey(key: Uint8Array): number {
   return crc32(key, GROUP_PREFIX_BYTES);
 }
 
-/** A reader over the content of a sealed value, behind its format byte; throws when its checksum fails. */
+/** A reader over the content of a sealed value, after its format byte; throws when its checksum fails. */
 export function openRow(key: Uint8Array, value: Uint8Array, format: number): ByteReader {
   const end = verifyRow(key, value);
   if (value[0] !== format) throw unexpectedRow(key, `format ${value[0]} is unknown here, ${format} would be known`);

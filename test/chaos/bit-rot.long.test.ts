@@ -56,7 +56,7 @@ async function changeRow(dataDir: string, change: (value: Uint8Array) => Uint8Ar
   const value = change(store.get(key) ?? new Uint8Array(0));
   if (value === undefined) batch.del(key);
   else batch.put(key, value);
-  await store.write(batch, { sync: true });
+  await store.write(batch);
   await store.close();
 }
 

@@ -159,8 +159,8 @@ export async function startNode(options: NodeOptions): Promise<Node & Administer
 }
 
 /**
- * Looks at the disk, whose failure ends the process, and notes a long run (silent-ends.ts). Returns a function that ends
- * both in order.
+ * Looks at the disk, whose failure ends the process, and notes a long run (silent-ends.ts). Returns a function that
+ * ends both in order.
  */
 function lookAgain(look: () => void, remains: Remains): () => void {
   const settling = setTimeout(() => forgetStarts(remains.dataDirectory), LONG_RUN_MS).unref();
