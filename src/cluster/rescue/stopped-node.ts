@@ -167,8 +167,7 @@ async function mendedCopies(store: LedgerStore, parts: Parts): Promise<ReadonlyM
 
 /**
  * The database whose rows the node has for this one: itself, or its origin until its own log has begun, also where the
- * origin is already marked as trash. A log ends, durably, before rows of its group are deleted. A first replica begins
- * with the entry of the catalog, and without a log it is empty: its rows may be lost.
+ * origin is already marked as trash. A log ends, durably, before rows of its group are deleted.
  */
 function heldAs(binding: Binding, { namedBefore, log, trash, node }: Parts): Binding | undefined {
   const { recovery, founders, placement } = binding;
