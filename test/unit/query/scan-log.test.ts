@@ -104,15 +104,19 @@ describe.each(['forward', 'reverse'] as const)('a scan of a damaged log going %s
     return count;
   }
 
-  it('fails at a record whose position is missing, or leads to another record', async () => {
+  it('fails at a record whose position is missing, or is that of another record', async () => {
     const [position, next] = [damaged.get(keys.position(7)), damaged.get(keys.position(8))];
     if (position === undefined || next === undefined) throw new Error('Each revision has a position');
-    for (const wrong of [undefined, next]) {
+    const cases = [
+      [undefined, 'UnexpectedRow'],
+      [next, 'CorruptRecord'],
+    ] as const;
+    for (const [wrong, reason] of cases) {
       const batch = damaged.batch();
       if (wrong === undefined) batch.del(keys.position(7));
       else batch.put(keys.position(7), wrong);
       await damaged.write(batch);
-      await expect(scanFrom(0)).rejects.toMatchObject({ code: 'internal', details: { reason: 'UnexpectedRow' } });
+      await expect(scanFrom(0)).rejects.toMatchObject({ code: 'internal', details: { reason } });
     }
     const batch = damaged.batch();
     batch.put(keys.position(7), position);
