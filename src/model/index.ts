@@ -177,7 +177,7 @@ export {
   type TransactPayload,
   type TransactPayloadView,
 } from './payload.ts';
-export { faultInTransactPayload } from './payload-check.ts';
+export { faultInBody, faultInTransactPayload } from './payload-check.ts';
 export {
   type AskedPosition,
   checkBounds,

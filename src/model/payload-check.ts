@@ -1,6 +1,6 @@
 /**
- * Checks that bytes from outside are a transaction's payload (payload.ts) before they become an entry: readers of the
- * log trust that.
+ * Checks that bytes from outside are a transaction: its payload (payload.ts) before it becomes an entry, its body in a
+ * record of another replica. The rules are the same, because every entry becomes a record that others must accept.
  */
 import { ProtoReader } from '#base';
 import type { Constraint } from './constraint.ts';
@@ -28,9 +28,7 @@ export function faultInTransactPayload(payload: Uint8Array): string | undefined 
   const faults = new Faults();
   const body = bodyIn(payload, reader.at, payload.length);
   if (!areConstraints(constraints, faults) || typeof body === 'string') return 'it is cut short or malformed';
-  if (faults.none) checkBody(body, faults);
-  const [first] = faults.violations;
-  return first && `${first.field} ${first.description}`;
+  return faults.none ? faultInBody(body) : firstOf(faults);
 }
 
 function areConstraints(bytes: Uint8Array, faults: Faults): boolean {
@@ -44,11 +42,12 @@ function areConstraints(bytes: Uint8Array, faults: Faults): boolean {
   return !reader.failed;
 }
 
-function checkBody(
-  { bytes, optionsStart, optionsEnd, eventStarts, eventEnds }: TransactionBodyView,
-  faults: Faults,
-): void {
+/** Why no client can have sent this body, or undefined. */
+export function faultInBody(body: TransactionBodyView): string | undefined {
+  const { bytes, optionsStart, optionsEnd, eventStarts, eventEnds } = body;
+  const faults = new Faults();
   if (optionsStart !== -1) decodeTransactionOptions(bytes.subarray(optionsStart, optionsEnd), 'options', faults);
+  if (eventStarts.length === 0) faults.add('events', 'must have at least one event');
   let eventBytes = 0;
   for (const [index, start] of eventStarts.entries()) {
     const end = eventEnds[index] ?? start;
@@ -58,5 +57,9 @@ function checkBody(
     }
   }
   const tooLarge = transactionTooLarge(eventStarts.length, eventBytes);
-  if (tooLarge !== undefined) faults.add('events', tooLarge.message);
+  return tooLarge === undefined ? firstOf(faults) : tooLarge.message;
+}
+
+function firstOf({ violations: [first] }: Faults): string | undefined {
+  return first && `${first.field} ${first.description}`;
 }

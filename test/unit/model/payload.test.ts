@@ -134,6 +134,10 @@ it('a changed payload of another writer has a fault, or can be stamped and read'
   expect(() => fc.assert(property, { numRuns: runs(1_000) })).not.toThrow();
 });
 
+it('a payload has a fault when it has no events: no other replica would accept its record', () => {
+  expect(faultInTransactPayload(payloadOf([]))).toBe('events must have at least one event');
+});
+
 it('a payload has a fault when its transaction id is a byte short', () => {
   const [...bytes] = payloadOf([eventBytes()]);
   // Offset after format, kind, an empty list of constraints and nine bytes of the time: the tag of the id and its
