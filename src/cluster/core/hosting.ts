@@ -75,8 +75,8 @@ export class Hosting {
     const { kv, machines, lifecycle, trash } = this.#ports;
     const { group, recovery } = binding;
     const isMade = this.recoveries.isMadeHere(binding);
-    const hasOwn = (): boolean => binding.placement === 0 || markOf(machines, kv, group) !== undefined;
-    const hasRows = isLogged || (isMade ? this.recoveries.isComplete(binding) : hasOwn());
+    const hasOwn = (): boolean => isLogged || binding.placement === 0 || markOf(machines, kv, group) !== undefined;
+    const hasRows = isMade ? this.recoveries.isComplete(binding, isLogged) : hasOwn();
     if (isMade && !hasRows) this.recoveries.keepOrigin(binding, recovery && lifecycle.logOf(recovery.group));
     lifecycle.await(binding);
     if (lifecycle.own(binding) !== undefined && hasRows && !trash.has(group)) lifecycle.arrive(binding);

@@ -7,8 +7,9 @@
  *     ── its rows copied, durably ──> applied row of the new instance, then trash mark of the old copy, both durable
  *     ── the new log, with the entries after the rows; then the end of the old log ──> a group
  * ```
- * The binding names the origin, and the copy is complete when its log begins. So after a crash before that the copying
- * starts again. Where neither has a log, the copy is complete when its origin is marked.
+ * The binding names the origin, and the copy is complete when the log of its origin has ended. After a crash before
+ * that, which may leave the beginning of the new log, the copying starts again. Where neither has a log, the copy is
+ * complete when its origin is marked.
  *
  *   C24 A recovered replica is complete or absent: it has all rows of its origin, and every entry that was in
  *       the origin's log after them. Until it is durable, nothing of the origin is deleted.
@@ -69,10 +70,11 @@ export class RecoveredCopies {
     return binding.recovery !== undefined && own !== undefined && binding.founders.includes(own);
   }
 
-  /** Returns whether a replica of an earlier process, which has no log, is complete: its origin has none either. */
-  isComplete({ group, recovery }: Binding): boolean {
+  /** Returns whether a replica that an earlier process made is complete. */
+  isComplete({ group, recovery }: Binding, isLogged: boolean): boolean {
     const { kv, machines, lifecycle, trash } = this.#ports;
     if (recovery === undefined || lifecycle.logOf(recovery.group) !== undefined) return false;
+    if (isLogged) return true;
     const isEnded = trash.has(recovery.group) || markOf(machines, kv, recovery.group) === undefined;
     return isEnded && markOf(machines, kv, group) !== undefined;
   }

@@ -58,7 +58,8 @@ async function mendDatabases(
   const here = catalog.list().filter(({ group }) => lifecycle.isHere(group));
   checkFirst(here, recovered);
   const plan = await recoverDatabases(ports, recovered, [...here, ...recoveries.origins]);
-  checkEnded(plan.orphans, (group) => trash.has(group));
+  // The log of a recovered replica that is not complete ends, too: it begins again.
+  checkEnded(plan.orphans, (group) => trash.has(group) || lifecycle.awaitedOf(group)?.recovery !== undefined);
   endOrphans(ports, plan, unended);
   // A group with other members has entries to apply as soon as it has a leader, and other members may lack its entries
   // until then.

@@ -166,8 +166,8 @@ async function mendedCopies(store: LedgerStore, parts: Parts): Promise<ReadonlyM
 }
 
 /**
- * The database whose rows the node has for this one: itself, or its origin until its own log has begun, also where the
- * origin is already marked as trash. A log ends, durably, before rows of its group are deleted.
+ * The database whose rows the node has for this one: itself, or its origin until the log of that has ended, also where
+ * the origin is already marked as trash. A log ends, durably, before rows of its group are deleted.
  */
 function heldAs(binding: Binding, { namedBefore, log, trash, node }: Parts): Binding | undefined {
   const { recovery, founders, placement } = binding;
@@ -179,7 +179,7 @@ function heldAs(binding: Binding, { namedBefore, log, trash, node }: Parts): Bin
   // Nothing was applied to a first replica without a log. Its first row may have been lost.
   const isBegun = (group: GroupId): boolean =>
     placement === 0 && isMadeHere && namedBefore.some((before) => before.group === group);
-  return here.find(({ group }) => log.groups.has(group)) ?? here.find(({ group }) => isBegun(group));
+  return here.findLast(({ group }) => log.groups.has(group)) ?? here.find(({ group }) => isBegun(group));
 }
 
 function appliedIn(store: LedgerStore, group: GroupId): Applied | undefined {

@@ -113,6 +113,18 @@ export class StoppedDirectory implements AsyncDisposable {
     await this.store.write(batch);
   }
 
+  /** Begins the log of the copy with the next text, like a process that ends between two batches of the log. */
+  beginLog(name: string, text: string): void {
+    const binding = databaseMachines.openCatalog(this.store, membershipOf(ALL)).lookup(name);
+    const mark = binding && databaseMachines.markOf(this.store, binding.group);
+    if (binding === undefined || mark === undefined) throw new Error(`${name} has no rows`);
+    this.#writer.hardState(binding.group, { term: mark.term, vote: 0 });
+    this.#writer.logStart(binding.group, { ...mark, history: this.store.historyEnd(binding.group) });
+    const index = toLogIndex(mark.index + 1);
+    this.#writer.entry(binding.group, { index, term: mark.term, payload: databaseKit.payload(text) });
+    this.wal.append([this.#writer.take()]);
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.wal.close();
     await this.store.close();

@@ -178,12 +178,13 @@ it.each([
 });
 
 it.each([
-  ['of which no row is made', [], false],
-  ['of which the rows are made, and no log', [], true],
-  ['on a node that is lost', [toNodeId(1)], false],
+  ['of which no row is made', [], false, false],
+  ['of which the rows are made, and no log', [], true, false],
+  ['of which the rows are made, and a part of the log', [], true, true],
+  ['on a node that is lost', [toNodeId(1)], false, false],
 ] as const)(
   'the new cluster continues a database that was being recovered, %s',
-  async (_, [onto = toNodeId(3)], isMade) => {
+  async (_, [onto = toNodeId(3)], isMade, isBegun) => {
     const directory = testDir();
     {
       await using node = await StoppedDirectory.begin(directory);
@@ -198,6 +199,7 @@ it.each([
       await node.catalog([...[1, 2, 3].map((each) => registerEntry(each)), createEntry(SHOP, 'shop'), payload]);
       await node.database({ group: SHOP, name: 'shop', texts: TEXTS, applied: 5, checkpoint: 3 });
       if (isMade) await node.copy('shop');
+      if (isBegun) node.beginLog('shop', 't6');
     }
     const { bindings } = await recover(directory);
     expect(bindings).toMatchObject([
