@@ -26,8 +26,9 @@ export function faultInTransactPayload(payload: Uint8Array): string | undefined 
   const constraints = reader.view();
   if (reader.failed) return 'its constraints reach past its end';
   const faults = new Faults();
-  const body = bodyIn(payload, reader.at, payload.length);
-  if (!areConstraints(constraints, faults) || typeof body === 'string') return 'it is cut short or malformed';
+  const body = bodyIn(payload, reader.at, payload.length, false);
+  if (typeof body === 'string') return body;
+  if (!areConstraints(constraints, faults)) return 'its constraints are cut short or malformed';
   return faults.none ? faultInBody(body) : firstOf(faults);
 }
 

@@ -21,6 +21,7 @@ import {
   writeVarintField,
 } from '#base';
 import { Faults } from './faults.ts';
+import { TRANSACTION_EVENTS_MAX } from './limits.ts';
 import { isOrigin, NO_OPTIONS, type Origin, type TransactionOptions } from './transaction.ts';
 import { decodeTransactionOptions, encodeTransactionOptions } from './transaction-options.ts';
 
@@ -84,13 +85,17 @@ export function stampRecordedTime(bytes: Uint8Array, bodyStart: number, recorded
 
 /** Reads a body that `writeTransactionBody` wrote; other bytes are a corruption of stored data. */
 export function readTransactionBody(bytes: Uint8Array, start: number, end: number): TransactionBodyView {
-  const body = bodyIn(bytes, start, end);
+  const body = bodyIn(bytes, start, end, true);
   if (typeof body === 'string') assert(false, body, [start, end]);
   return body;
 }
 
-/** The body in any bytes, or the rule that they break. Options and events are not checked. */
-export function bodyIn(bytes: Uint8Array, start: number, end: number): TransactionBodyView | string {
+/**
+ * The body in any bytes, or the rule that they break. Options and events are not checked. In bytes that are not stored,
+ * events beyond the limit are not collected, because few bytes may have millions of empty ones; and options come once,
+ * because decoders of other software merge them, and the database reads the last.
+ */
+export function bodyIn(bytes: Uint8Array, start: number, end: number, isStored: boolean): TransactionBodyView | string {
   const reader = new ProtoReader(bytes, start, end);
   if (reader.tag() !== RECORDED_TIME_TAG) return 'A transaction body begins with its recorded time';
   const recordedTimeMs = reader.fixed64();
@@ -106,9 +111,12 @@ export function bodyIn(bytes: Uint8Array, start: number, end: number): Transacti
   while (!reader.done) {
     const tag = reader.tag();
     if (tag === EVENTS_TAG) {
+      if (!isStored && eventStarts.length === TRANSACTION_EVENTS_MAX)
+        return `A transaction body has at most ${TRANSACTION_EVENTS_MAX} events`;
       eventStarts.push(reader.lengthDelimited());
       eventEnds.push(reader.at);
     } else if (tag === OPTIONS_TAG) {
+      if (!isStored && optionsStart !== -1) return 'A transaction body has options once';
       optionsStart = reader.lengthDelimited();
       optionsEnd = reader.at;
     } else if (tag === ORIGIN_TAG) origin = reader.varint();

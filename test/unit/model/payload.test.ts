@@ -143,7 +143,20 @@ it('a payload has a fault when its transaction id is a byte short', () => {
   // Offset after format, kind, an empty list of constraints and nine bytes of the time: the tag of the id and its
   // length.
   expect(bytes.splice(13, 2, 15)).toEqual([16, 0]);
-  expect(faultInTransactPayload(Uint8Array.from(bytes))).toBe('it is cut short or malformed');
+  expect(faultInTransactPayload(Uint8Array.from(bytes))).toBe('A transaction body has a transaction_id');
+});
+
+it.each([
+  ['no events', [], 'events must have at least one event'],
+  [
+    'more events than the limit',
+    Array.from({ length: 1001 }, () => [0x7a, 0]).flat(),
+    'A transaction body has at most 1000 events',
+  ],
+  ['options twice, the first malformed', [0x22, 1, 0xff, 0x22, 0], 'A transaction body has options once'],
+])('a payload has a fault when it has %s', (_what, fields, fault) => {
+  const bytes = Uint8Array.of(...payloadOf([]), ...fields);
+  expect(faultInTransactPayload(bytes)).toContain(fault);
 });
 
 it('the record of a transaction in the log is read in place, at any offset', () => {
