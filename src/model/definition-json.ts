@@ -26,7 +26,7 @@ import {
   toVersionNumber,
   type VersionNumber,
 } from './definition.ts';
-import { acceptDefinition, canonicalNames, stateViewOf } from './definition-rules.ts';
+import { canonicalNames, checkedDefinition, stateViewOf } from './definition-rules.ts';
 import type { FaultPlace, Faults } from './faults.ts';
 import { type JsonNode, type JsonObject, parseJson, textOfRaw } from './json.ts';
 import {
@@ -52,7 +52,7 @@ const SCHEMA_RULE = 'a JSON Schema: an object, true or false';
 const SCHEMA = ['content_schema', 'contentSchema'] as const;
 const RAW: ReadonlySet<string> = new Set(SCHEMA);
 
-/** The definition in the metadata of a publication, or undefined with faults added. */
+/** The definition in the metadata of a publication, with faults added; undefined when it cannot be read. */
 export function definitionFromJson(kind: ComponentKind, text: Uint8Array, faults: Faults): Definition | undefined {
   if (text.length > METADATA_BYTES_MAX) {
     return faults.add('metadata', `must have at most ${METADATA_BYTES_MAX} bytes`, text.length);
@@ -66,7 +66,7 @@ export function definitionFromJson(kind: ComponentKind, text: Uint8Array, faults
   const reading = new MetadataReading(object, place);
   const definition = readDefinition(kind, reading);
   reading.refuseUnread();
-  return faults.count === countBefore ? acceptDefinition(definition, place) : undefined;
+  return faults.count === countBefore ? checkedDefinition(definition, place) : undefined;
 }
 
 function readDefinition(kind: ComponentKind, reading: MetadataReading): Definition | undefined {

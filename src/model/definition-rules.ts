@@ -75,13 +75,12 @@ export function stateViewOf(parts: StateViewParts): StateViewDefinition | undefi
   return { kind: 'state-view', name, contentType, order, keyType, priority, selector: keyed, reduceFunction, ...rest };
 }
 
-/** A definition to publish that breaks no rule; otherwise undefined with a fault added for each violated rule. */
-export function acceptDefinition(definition: Definition | undefined, place: FaultPlace): Definition | undefined {
+/** The definition to publish, with a fault added for each violated rule: the audit log names also a refused one. */
+export function checkedDefinition(definition: Definition | undefined, place: FaultPlace): Definition | undefined {
   if (definition === undefined) return undefined;
-  const countBefore = place.faults.count;
   checkDefinition(definition, place);
   refuseUnservable(definition, place);
-  return place.faults.count === countBefore ? definition : undefined;
+  return definition;
 }
 
 /** Adds a fault for each violated rule. */

@@ -101,7 +101,7 @@ export {
   type TimedDefinitionEntry,
 } from './definition-entry.ts';
 export { definitionFromJson, heldSchema, typesTemplate } from './definition-json.ts';
-export { acceptDefinition, bindView, canonicalNames, stateViewOf } from './definition-rules.ts';
+export { bindView, canonicalNames, checkedDefinition, stateViewOf } from './definition-rules.ts';
 export { DATA_KIND, type Event, type ServerFields, SPEC_VERSION } from './event.ts';
 export { readEvent } from './event-decode.ts';
 export { encodeEvent } from './event-encode.ts';

@@ -26,7 +26,7 @@ export function viewOf(metadata: Readonly<Record<string, unknown>>): Definition 
 export function definitionOf(kind: Definition['kind'], metadata: object): Definition {
   const faults = new Faults();
   const definition = definitionFromJson(kind, new TextEncoder().encode(JSON.stringify(metadata)), faults);
-  if (definition === undefined) throw faults.toError('The metadata of the test');
+  if (definition === undefined || !faults.none) throw faults.toError('The metadata of the test');
   return definition;
 }
 

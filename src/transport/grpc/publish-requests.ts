@@ -5,10 +5,10 @@
 import { NO_BYTES } from '#base';
 import {
   ALL,
-  acceptDefinition,
   and,
   type ContentSchema,
   canonicalNames,
+  checkedDefinition,
   type Definition,
   decodeTemplateSelection,
   type FaultPlace,
@@ -119,7 +119,7 @@ function published<Name extends Publication>(
   const sent = readRequest(type, message, faults);
   const { databaseName, wasmBytes: component, inactive: isInactive } = sent;
   assertShort(type, message, component);
-  const definition = acceptDefinition(define(sent, faults), { field: '', faults });
+  const definition = checkedDefinition(define(sent, faults), { field: '', faults });
   return { databaseName, definition, component, componentField: 'wasm_bytes', faults, isInactive };
 }
 
@@ -133,7 +133,7 @@ function defined<Name extends 'cairn.v1.DefineStateViewRequest' | 'cairn.v1.Defi
   const { databaseName, definition: sent } = readRequest(type, message, faults);
   const { wasmComponent: component } = sent;
   assertShort(type, message, component);
-  const definition = acceptDefinition(define(sent, faults), { field: 'definition', faults });
+  const definition = checkedDefinition(define(sent, faults), { field: 'definition', faults });
   return { databaseName, definition, component, componentField: 'definition.wasm_component', faults };
 }
 

@@ -9,6 +9,7 @@ import {
   type Definition,
   definitionFromJson,
   encodeDefinition,
+  Faults,
   or,
   parameter,
   parametersOf,
@@ -20,7 +21,7 @@ import { decodeDefinition } from '../../../src/model/definition-bytes.ts';
 import { isKeyOf } from '../../../src/model/definition-rules.ts';
 import { bindTemplate } from '../../../src/model/selector-template.ts';
 import { componentName } from '../../support/definitions.ts';
-import { nodeOf, outcome } from '../../support/model-reading.ts';
+import { nodeOf, outcome, textsOf } from '../../support/model-reading.ts';
 
 function read(kind: ComponentKind, metadata: string | object): Definition | readonly string[] | undefined {
   const text = typeof metadata === 'string' ? metadata : JSON.stringify(metadata);
@@ -251,3 +252,10 @@ it.each(['', '-0', '01', '+1', '1.0', ' 1', '9223372036854775808', '-92233720368
     expect([isKeyOf('int64', value), isKeyOf('string', value)]).toStrictEqual([false, true]);
   },
 );
+
+it('a definition that breaks a rule is returned with the fault, because the audit log names it', () => {
+  const faults = new Faults();
+  const metadata = encodeUtf8('{"presenter_name":"p","content_types":[]}');
+  expect(definitionFromJson('presenter', metadata, faults)).toMatchObject({ kind: 'presenter', name: 'p' });
+  expect(textsOf(faults)).toEqual(['metadata.content_types must offer at least one content type']);
+});

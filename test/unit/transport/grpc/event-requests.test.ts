@@ -16,7 +16,7 @@ import {
   parsePublishStateView,
 } from '../../../../src/transport/grpc/publish-requests.ts';
 import { reading } from '../../../../src/transport/request-reader.ts';
-import { hex } from '../../../support/model-reading.ts';
+import { hex, textsOf } from '../../../support/model-reading.ts';
 
 const parseDelete = reading('cairn.v1.DeleteDatabaseRequest');
 const parseAwait = reading('cairn.v1.AwaitDatabaseRequest');
@@ -82,6 +82,12 @@ it.each([
 it('parseSubscriptionRequest reads the position to continue after', () => {
   expect(parseSubscriptionRequest(hex('1a04 0803 1002')).after).toEqual({ revision: 3, index: 2 });
   expect(parseSubscriptionRequest(hex('1a00')).after).toEqual({ revision: 0, index: 0 });
+});
+
+it('a publication that breaks a rule keeps its definition, which the audit log names', () => {
+  const { definition, faults } = parsePublishPresenter(hex('1201 70'));
+  expect(definition).toMatchObject({ kind: 'presenter', name: 'p' });
+  expect(textsOf(faults)).toEqual(['content_types must offer at least one content type']);
 });
 
 describe('any bytes (T7)', () => {
