@@ -90,7 +90,7 @@ export class BatchSlab {
     });
   }
 
-  /** As `seal`, for records that nothing chains: those of a summary restate the ledger, and rows have no group. */
+  /** Like `seal`, for records without a chain: those of a summary restate the ledger, and rows have no group. */
   sealUnchained(last: LogEnd): SealedBatch {
     return this.#finish(last, (at, end) => this.#sealRecord(at, end));
   }

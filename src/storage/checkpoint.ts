@@ -24,7 +24,7 @@ export interface Checkpoint {
   readonly revision: Revision;
   /** Up to here the state came from another replica; 0 when all of it came by the log. */
   readonly logStart: LogIndex;
-  /** Who belongs to the group, opaque here, and the entry that said so; 0 for the membership that it began with. */
+  /** Membership of the group, opaque here, and the entry that set it; 0 for the membership that it began with. */
   readonly group: { readonly index: LogIndex; readonly membership: Uint8Array };
   /** The end of the history after that entry. */
   readonly history: HistoryEnd;

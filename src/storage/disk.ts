@@ -35,7 +35,7 @@ export interface DiskFile {
   /** Writes all of the bytes at the offset. */
   write(bytes: Uint8Array, at: number): void;
   sync(): void;
-  /** As `write` and then `sync`, off this thread. No other call may touch the file until it resolves. */
+  /** Like `write` and then `sync`, but off this thread. No other call may touch the file until it resolves. */
   writeThrough(bytes: Uint8Array, at: number): Promise<void>;
   close(): void;
 }

@@ -1,5 +1,5 @@
 /**
- * What the log knows about every group: enough to check each record against the ones before it, to begin a segment
+ * State of every group in the log: enough to check each record against the ones before it, to begin a segment
  * with a summary, and to tell which segments are still needed.
  *
  * The writer and the recovery keep the same ledger by the same rules: a record that the writer would not have written
@@ -44,7 +44,7 @@ export interface RecordPlace {
 export class GroupLedger {
   readonly #groups = new Map<GroupId, GroupState>();
   readonly #tombstones = new Set<GroupId>();
-  /** How many groups have claims on a segment. Segments without claims are not in it. */
+  /** Number of groups with claims on each segment. Segments without claims are not in it. */
   readonly #claimCounts = new Map<number, number>();
 
   get tombstones(): ReadonlySet<GroupId> {
@@ -71,12 +71,12 @@ export class GroupLedger {
     };
   }
 
-  /** Whether any group needs an entry in the segment (W12). */
+  /** Returns true when any group needs an entry in the segment (W12). */
   isClaimed(segment: number): boolean {
     return this.#claimCounts.has(segment);
   }
 
-  /** As `admit`, for the records that nearly all are; its fields come one by one so that none needs an object. */
+  /** Like `admit`, for entries, which are nearly all records. It takes single fields, so that no object is needed. */
   admitEntry(group: GroupId, term: number, index: number, place: RecordPlace): string | undefined {
     const state = this.#state(group);
     if (state === undefined) return ended(group);
@@ -204,7 +204,7 @@ export class GroupLedger {
   }
 }
 
-/** Whether the checkpoint is behind the group's last. */
+/** Returns true when the checkpoint is before the group's last one. */
 function falls({ checkpoint: before }: GroupState, { index, term, revision, history }: Checkpoint): boolean {
   const isShorter = revision < before.revision || history.end < before.history.end;
   return index < before.index || term < before.term || isShorter;

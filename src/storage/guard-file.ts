@@ -106,7 +106,7 @@ export class GuardFile {
     this.#unsyncedWrites += 1;
   }
 
-  /** Whether the note on disk may have become too old. */
+  /** True when the note on disk may have become too old. */
   get isDue(): boolean {
     return this.#unsyncedWrites >= GUARD_SYNC_BATCHES;
   }

@@ -6,8 +6,8 @@
  *
  * Not here: what an entry or a row means (#database) and when it is written (#raft, #cluster).
  *
- * A failed write or sync, and a checksum that does not match on our own data, are fatal: they are reported to the owner
- * of the node, who stops it, and never tried a second time.
+ * A failed write or sync, and a checksum that does not match on our own data, are fatal. They are reported to the code
+ * that runs the node, which stops it, and are never tried again.
  */
 
 export { openFilesMax, segmentFilesMax } from './basis/descriptors.ts';

@@ -3,8 +3,8 @@
  *
  * The file is a segment of the write-ahead log (wal-format.ts, docs/formats/ledger.md): its summary has all rows as of
  * the time when the file was made, and each later batch has changes. So the code of the log tells a torn batch from
- * damage here, too. A batch that does not fit any more is written with all rows into a new file, which takes the place
- * of the old one.
+ * damage here, too. A batch that does not fit any more is written with all rows into a new file, which replaces the old
+ * file.
  *
  *   LG1  `write` resolves when its changes are on stable storage. After a failure every later call rejects with it.
  *   LG2  Opening finds every acknowledged change, and those of an interrupted write completely or not at all; otherwise
@@ -54,7 +54,7 @@ export class Ledger {
   readonly #directory: string;
   readonly #disk: LedgerDisk;
   readonly #spareBytes: number;
-  /** By key, in hexadecimal; with the changes that are being written. */
+  /** Rows by key in hexadecimal, including the changes that are being written. */
   readonly #rows = new Map<string, KvRow>();
   /** Absent before the first write. */
   #file: LedgerFile | undefined;

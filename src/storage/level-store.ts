@@ -2,12 +2,12 @@
  * The kv port on disk: rows in LevelDB through classic-level, histories in segment files beside its own (segments/).
  *
  * One directory is opened by several threads of one process at once (each by its own handle), and by one process only.
- * What it adds to LevelDB is the checkpoint: LevelDB closes a full log file without syncing it, so that a later synced
+ * It adds checkpoints to LevelDB: LevelDB closes a full log file without syncing it, so that a later synced
  * batch may outlive an earlier one (see DESIGN.md, "Why a synced batch is not enough").
  *
  * It verifies nothing that it reads: LevelDB checks its own checksums only when told to, by `verify_checksums` or
- * `paranoid_checks`, and the binding sets neither. So each value carries a checksum of its own, verified by whoever
- * owns the value, and #database counts the rows.
+ * `paranoid_checks`, and the binding sets neither. So each value carries a checksum of its own, verified by the
+ * owner of the value, and #database counts the rows.
  */
 import { open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -54,8 +54,8 @@ export interface LevelStoreOptions {
 /** A `KvStore` that can say when its unsynced writes have become durable, and what its levels are like. */
 export interface LevelStore extends KvStore {
   /**
-   * When the promise resolves, every write that had resolved before the call is on stable storage. Only then forget
-   * what those writes could be repeated from.
+   * When the promise resolves, every write that had resolved before the call is on stable storage. Do not delete the
+   * sources of those writes earlier.
    */
   checkpointFiles(): Promise<void>;
   /** The levels of LevelDB that have tables; all handles of the directory share them. */
@@ -67,7 +67,7 @@ type DatabaseBatch = ChainedBatch<Database, Uint8Array, Uint8Array>;
 type DatabaseIterator = LevelIterator<Database, Uint8Array, Uint8Array>;
 
 const MEBIBYTE = 2 ** 20;
-/** How LevelDB says that its files are damaged; the second way is of a table that is too short, or missing. */
+/** Errors by which LevelDB reports damaged files; the second form is for a table that is too short or missing. */
 const DAMAGE = /Corruption: |\.(?:ldb|sst): (?:Invalid argument|No such file or directory)/;
 /** The reason of such an error. */
 const STORE_DAMAGED = 'StoreDamaged';
@@ -80,7 +80,7 @@ const COMPACTED_TABLES_MAX = 25;
 const COMPACTED_BUFFERS_MAX = 8;
 /** One that fills and one that is being written out. */
 const BUFFERS_MAX = 2;
-/** What the binding calls a directory that another process has open. */
+/** Error code of the binding for a directory that another process has open. */
 const LOCKED = 'LEVEL_LOCKED';
 const MAPPED_BYTES_DEFAULT = 64 * MEBIBYTE;
 /** LevelDB keeps no fewer tables open, each of them mapped. */
@@ -91,7 +91,7 @@ const OTHER_OPEN_FILES = 10;
 const ROWS_LEFT_BYTES_MAX = 32 * 1024;
 /** And with all of them: V8 is in no hurry, for it does not count what the binding holds. */
 const ROWS_LEFT_BYTES_MAX_OF_ALL = 4 * MEBIBYTE;
-/** What is less is not worth counting. */
+/** Fewer bytes are not worth counting. */
 const ROWS_LEFT_BYTES_MIN = 1024;
 const NO_BYTES: Uint8Array = new Uint8Array(0);
 const STATS = 'leveldb.stats';
@@ -117,7 +117,7 @@ export async function openLevelStore(directory: string, options: LevelStoreOptio
   return new LevelKv(database, directory);
 }
 
-/** Whether the failure of opening a store is that another process has it open. */
+/** Returns true when a store could not be opened because another process has it open. */
 export function isLevelLocked(failure: unknown): boolean {
   for (let cause = failure; cause instanceof Error; cause = cause.cause) {
     if ('code' in cause && cause.code === LOCKED) return true;
@@ -325,7 +325,7 @@ class RowsLeft {
     this.#bytes -= bytes;
   });
 
-  /** Whether so many more may stay with the iterator, which is about to be closed. */
+  /** Returns true when so many more bytes may stay with the iterator, which is about to be closed. */
   mayStay(iterator: DatabaseIterator, bytes: number): boolean {
     if (bytes < ROWS_LEFT_BYTES_MIN) return true;
     if (bytes > ROWS_LEFT_BYTES_MAX || this.#bytes + bytes > ROWS_LEFT_BYTES_MAX_OF_ALL) return false;
@@ -407,7 +407,7 @@ function failed(what: string, cause: unknown): DatabaseError {
   return new DatabaseError('internal', `${what}: ${reason}`, { cause, details });
 }
 
-/** Whether LevelDB has said that its files are damaged. */
+/** Returns true when LevelDB has reported that its files are damaged. */
 export function isStoreDamage(failure: unknown): failure is DatabaseError {
   return failure instanceof DatabaseError && failure.details.reason === STORE_DAMAGED;
 }

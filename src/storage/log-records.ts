@@ -13,7 +13,7 @@
  *       28     8  index
  *       36     …  payload
  *
- * Whoever encodes a record leaves `crc` and `chain` zero: only the log knows what comes before it in the group, so it
+ * The encoder leaves `crc` and `chain` zero: only the log knows the previous record of the group, so it
  * seals the records of a batch just before it writes them (see batch-slab.ts).
  *
  * An entry that carries a membership has a type of its own, and the membership where others have their payload.
@@ -79,7 +79,7 @@ const U64_BYTES = 8;
 const SUMMARY_BYTES = 3 * U64_BYTES;
 const START_BYTES = 4096;
 
-/** What a replica must never forget: the newest term it has seen, and whom it voted for in it (0: nobody). */
+/** State that a replica must never lose: the newest term it has seen, and its vote in that term (0: none). */
 export interface HardState {
   readonly term: Term;
   readonly vote: number;
@@ -90,16 +90,16 @@ export interface LogEntry {
   readonly index: LogIndex;
   /** Opaque to the log; empty for a leader's own entry. */
   readonly payload: Uint8Array;
-  /** Who belongs to the group once the entry is committed. Only in an entry without payload. */
+  /** Membership of the group once the entry is committed. Only in an entry without payload. */
   readonly membership?: Membership;
 }
 
 export interface LeveledEntry extends LogEntry {
-  /** The feature level that the entry was written with. The log stores it; whoever applies the entry judges it. */
+  /** The feature level that the entry was written with. The log stores it; the state machine checks it. */
   readonly level: number;
 }
 
-/** What a segment says about a group when it begins, so that older segments can go. */
+/** State of a group at the start of a segment, so that older segments can be removed. */
 export interface GroupSummary {
   readonly group: GroupId;
   readonly hardState: HardState;
@@ -131,7 +131,7 @@ export interface RowChange {
 export type EncodedRecords = Uint8Array<ArrayBuffer>;
 
 /**
- * Gathers the records of a batch. Each method appends one record; `take()` hands the bytes out and starts anew.
+ * Gathers the records of a batch. Each method appends one record; `take()` returns the bytes and starts again.
  * The order of the calls is the order of the records on disk.
  */
 export class RecordWriter {

@@ -11,11 +11,11 @@ import type { EncodedRecords, HardState, LeveledEntry } from './log-records.ts';
 /** Numbers the calls of `append` of one opened log, from 1 on. */
 export type BatchId = number;
 
-/** What one write and its sync cost, for metrics. */
+/** Cost of one write and its sync, for metrics. */
 export interface PersistedFacts {
   /** Bytes written, padding included. */
   readonly bytes: number;
-  /** How long the write and the sync took together. */
+  /** Duration of the write and the sync together. */
   readonly elapsedMs: number;
 }
 

@@ -18,7 +18,7 @@ import type { Disk, DiskFile } from './disk.ts';
 export const SPARE_SUFFIX = '.spare';
 
 const CHUNK_BYTES_MIN = 1024 * 1024;
-/** As long as the largest chunk. It is never written to, so it takes no memory. */
+/** Zeros for the largest chunk. The buffer is never written to, so it takes no memory. */
 const ZEROS: Uint8Array = new Uint8Array(4 * CHUNK_BYTES_MIN);
 const PACE = 2;
 
@@ -56,7 +56,7 @@ export class SpareSegment {
     return this.#work === undefined && this.#draft?.ready === this.#segmentBytes;
   }
 
-  /** Goes on preparing, given how many bytes of the current segment are used. Returns at once. */
+  /** Continues preparing, given how many bytes of the current segment are used. Returns at once. */
   pace(usedBytes: number): void {
     this.#target = Math.min(this.#segmentBytes, PACE * usedBytes);
     if (this.#work !== undefined || usedBytes < this.#pausedUntil) return;

@@ -38,7 +38,7 @@ export const ID_BYTES = 16;
 const SEGMENT_MAGIC = 'CAIRNWAL';
 const BATCH_MAGIC = 0x54414243;
 
-/** Whose log this is. Both ids are 16 bytes. */
+/** Identifies the owner of a log. Both ids are 16 bytes. */
 export interface WalIdentity {
   readonly clusterId: Uint8Array;
   readonly storeId: Uint8Array;
@@ -182,7 +182,7 @@ export function applyMask(batch: Uint8Array, mask: number): void {
     view.setUint32(at, view.getUint32(at, true) ^ mask, true);
 }
 
-/** How many bytes a batch with `recordBytes` bytes of records takes: whole sectors. */
+/** Size of a batch with `recordBytes` bytes of records, in bytes: whole sectors. */
 export function batchExtent(recordBytes: number): number {
   return Math.ceil((BATCH_HEADER_BYTES + recordBytes) / SECTOR_BYTES) * SECTOR_BYTES;
 }

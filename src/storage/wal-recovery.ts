@@ -2,9 +2,9 @@
  * Reads a whole log back: every segment in order, each batch checked, each record admitted to the ledger by the same
  * rules as when it was written. Ends with a log that can be continued, or refuses.
  *
- * What it changes on disk is only the end of the last segment: a torn batch is turned back into zeros, and the last
- * whole batch is written again, as it is, and synced. For the process may have died before it synced that batch, and
- * after a sync that failed Linux takes the pages for clean: they are read here, and yet they are on no disk.
+ * It changes only the end of the last segment on disk: it overwrites a torn batch with zeros, and writes and syncs the
+ * last whole batch again. The process may have died before it synced that batch. After a failed sync Linux marks the
+ * pages clean, so they can be read here although they are on no disk.
  *
  *   W10  Everything that opening a log reports is on disk.
  */
@@ -43,7 +43,7 @@ export interface RecoverySource {
   readonly identity: WalIdentity;
   /** The segments that there are, in ascending order; at least one. */
   readonly segments: readonly number[];
-  /** What the guard file says. */
+  /** Content of the guard file. */
   readonly syncedThrough: number;
 }
 

@@ -229,7 +229,7 @@ function proofAgainstCrash(
   return undefined;
 }
 
-/** As `proofAgainstCrash`, for a batch whose first sector holds no header. Without it, its extent is unknown. */
+/** Like `proofAgainstCrash`, for a batch whose first sector holds no header. Without it, its extent is unknown. */
 function proofWithoutHeader(segment: SegmentBytes, last: LogEnd, filled: number): string | undefined {
   const { bytes, view } = segment;
   if (!isZero(bytes, last.offset, last.offset + SECTOR_BYTES)) return 'its first sector was not lost';

@@ -1,5 +1,5 @@
 /**
- * The segments of a log as files: their names, their creation, and the one that is being written.
+ * The segments of a log as files: their names, their creation, and the segment that is being written.
  *
  *   W5  A segment is written only after its last batch, where it is zero since its creation. No file is used twice.
  *   W9  A file has the name of a segment only when it has its full size and its header and summary are synced.

@@ -30,7 +30,7 @@ export function restoreSummary(records: readonly LogRecord[], ledger: GroupLedge
   return undefined;
 }
 
-/** What the summary of a later segment says differently from the segments before it; undefined when they agree. */
+/** Difference between the summary of a later segment and the segments before it; undefined when they agree. */
 export function compareSummary(records: readonly LogRecord[], ledger: GroupLedger): string | undefined {
   const known = new Set<GroupId>(ledger.groupIds());
   for (const record of records) {

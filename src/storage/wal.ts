@@ -33,7 +33,7 @@ const GUARD_NAME = 'guard';
 const DRAFT_SUFFIX = '.new';
 
 export interface WalOptions {
-  /** Whose log this is. A log of another cluster or store is refused. */
+  /** Owner of the log. A log of another cluster or store is refused. */
   readonly identity: WalIdentity;
   /** Size of the segments that are made from now on: whole sectors, default 64 MiB. A record fits in half of one. */
   readonly segmentBytes?: number;

@@ -59,7 +59,7 @@ export function patiently<Value>(work: () => Value): Value {
   }
 }
 
-/** As `patiently`, and takes no thread. */
+/** Like `patiently`, but without blocking the thread. */
 export async function patientlyAwait<Value>(work: () => Promise<Value>): Promise<Value> {
   let endMs: number | undefined;
   for (;;) {

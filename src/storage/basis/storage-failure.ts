@@ -1,8 +1,8 @@
 /**
  * The failures after which the log, and with it the process, goes no further.
  *
- * They are no answer to a caller: whoever receives one stops the process, which leaves to the next start what is on
- * disk and what is not. Each message names the file, the offset where there is one, what was found, and what an
+ * They are not answers to a request: the receiver stops the process, and the next start finds out what is on disk.
+ * Each message names the file, the offset where there is one, what was found, and what an
  * operator can do.
  */
 
@@ -61,7 +61,7 @@ export function foreign(path: string, found: string): StorageFailure {
   return new StorageFailure('foreign', message, { path });
 }
 
-/** A write or sync that failed. Linux forgets the failed pages, so a second try would lie: nobody makes one (W7). */
+/** A write or sync that failed. Linux forgets the failed pages, so a second try would seem to succeed (W7). */
 export function unwritten(path: string, cause: unknown): StorageFailure {
   const reason = cause instanceof Error ? cause.message : String(cause);
   if (isOutOfSpace(cause)) {
@@ -74,7 +74,7 @@ export function unwritten(path: string, cause: unknown): StorageFailure {
   return new StorageFailure('unwritten', message, { path, cause });
 }
 
-/** A directory that was there when it was opened: what goes on to be written into its files is seen by nobody. */
+/** A directory that was removed after it was opened: bytes that are written into its files are lost. */
 export function gone(path: string, cause: unknown): StorageFailure {
   const reason = cause instanceof Error ? cause.message : String(cause);
   const message =
@@ -92,14 +92,14 @@ export function orUnwritten<Value>(path: string, work: () => Value): Value {
   }
 }
 
-/** As `orUnwritten`, off this thread. */
+/** Like `orUnwritten`, for work off this thread. */
 export async function orUnwrittenLater<Value>(path: string, work: Promise<Value>): Promise<Value> {
   return work.catch((cause: unknown) => {
     throw unwritten(path, cause);
   });
 }
 
-/** Whether the error says that the disk, or the quota on it, is full. */
+/** Returns true when the error says that the disk, or the quota on it, is full. */
 function isOutOfSpace(error: unknown): boolean {
   return error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT');
 }

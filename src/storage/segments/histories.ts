@@ -59,7 +59,7 @@ export class Histories {
     return this.#inTurn(() => this.#writer.cut(group, position, synced));
   }
 
-  /** As `KvStore.copyHistory`; durable with the next `sync`. */
+  /** Like `KvStore.copyHistory`; durable with the next `sync`. */
   copy(from: GroupId, to: GroupId): Promise<void> {
     return this.#inTurn(async () => {
       await this.#writer.cut(to, 0, NO_HISTORY);
@@ -67,7 +67,7 @@ export class Histories {
     });
   }
 
-  /** As `KvStore.verifyHistory`. */
+  /** See `KvStore.verifyHistory`. */
   async verify(group: GroupId, end: number, synced: number): Promise<void> {
     const directory = `${this.#directory}/${groupName(group)}`;
     let sealed = 0;

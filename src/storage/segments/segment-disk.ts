@@ -26,7 +26,7 @@ import { BLOCK_BYTES } from './segment-format.ts';
 export interface ReadableSegment extends Disposable {
   /** The bytes `[at, at + into.length)`, on this thread; returns how many there were. */
   read(into: Uint8Array, at: number): number;
-  /** As `read`, off this thread. */
+  /** Like `read`, but off this thread. */
   readLater(into: Uint8Array, at: number): Promise<number>;
   size(): number;
   close(): void;

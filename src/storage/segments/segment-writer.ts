@@ -80,7 +80,7 @@ export class SegmentWriter {
     return this.#guarded(() => this.#sync());
   }
 
-  /** As `KvStore.historyEnd`. */
+  /** See `KvStore.historyEnd`. */
   end(group: GroupId): HistoryEnd {
     return this.#ends.get(group) ?? NO_HISTORY;
   }
