@@ -1,5 +1,5 @@
 /**
- * How far the state of a group is: the same in the applied row of a database and in that of the catalog.
+ * Progress of the state of a group: the same in the applied row of a database and in that of the catalog.
  *
  * ```
  * varint raft index | varint term | varint start of the log

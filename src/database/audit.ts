@@ -51,8 +51,8 @@ export async function auditDatabase(source: AuditedRows): Promise<string | undef
 
 /**
  * The same while the database may be created or deleted: its rows count only with the applied row. `pause` is called
- * with the bytes of some rows after they were read. All rows are as of the begin, which keeps LevelDB from removing
- * what was replaced since; so it should not take long.
+ * with the bytes of some rows after they were read. All rows are as of the start. LevelDB keeps rows that were replaced
+ * since then, so the audit should not take long.
  */
 export async function auditInUse(
   source: AuditedRows,

@@ -77,7 +77,7 @@ export type CatalogEntry =
   /** The cluster is at this level from now on, if it is higher and every node knows it. */
   | { readonly kind: 'raise'; readonly level: number };
 
-/** `placement` is the one that the proposer has seen: the entry counts if it is still the current one. */
+/** `placement` is the number that the proposer has seen: the entry counts if it is still current. */
 type PlacementEntry =
   /** The nodes that are to hold the database: at least one, each once. */
   | { readonly kind: 'place'; readonly group: GroupId; readonly placement: number; readonly nodes: readonly NodeId[] }
@@ -85,7 +85,7 @@ type PlacementEntry =
   | { readonly kind: 'placed'; readonly group: GroupId; readonly placement: number };
 
 type KeyEntry =
-  /** The key is as this says from now on, if its version follows the one that it has. */
+  /** The key is as this says from now on, if its version follows the current version. */
   { readonly kind: 'keep-key'; readonly key: ApiKey } | { readonly kind: 'remove-key'; readonly id: string };
 
 type DatabaseEntry =

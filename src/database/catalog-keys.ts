@@ -37,7 +37,7 @@ export class CatalogKeys {
   readonly #byId = new Map<string, ApiKey>();
   #tokenCount = 0;
 
-  /** By id. */
+  /** All keys, sorted by id. */
   list(): readonly ApiKey[] {
     return [...this.#byId.values()].toSorted((one, other) => (one.id < other.id ? -1 : 1));
   }

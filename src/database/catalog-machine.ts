@@ -50,7 +50,7 @@ export type CatalogOutcome =
   /** The name is taken, by this binding. */
   | { readonly kind: 'exists'; readonly binding: Binding }
   | { readonly kind: 'deleted'; readonly binding: Binding }
-  /** The name is bound to nothing, or to another instance than the one that was to be deleted. */
+  /** The name is bound to nothing, or to another instance than the deletion named. */
   | { readonly kind: 'absent' }
   | MarkOutcome
   | RecoverOutcome

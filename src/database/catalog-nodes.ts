@@ -97,7 +97,7 @@ export type RegisterOutcome =
 
 export type MarkOutcome =
   | { readonly kind: 'registered'; readonly node: RegisteredNode; readonly isNew: false }
-  /** It is in that state already, or does not come to it from the one that it is in, or is no node at all. */
+  /** The node is in that state already, cannot enter it from its current state, or does not exist. */
   | { readonly kind: 'unmoved' };
 
 /** Reads the nodes in the store without opening its catalog. Throws when the row is corrupt. */

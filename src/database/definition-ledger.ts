@@ -246,7 +246,7 @@ function keyOf({ component, name }: ComponentTitle): string {
   return `${component}/${name}`;
 }
 
-/** By kind, then by the bytes of the name, which are ASCII. */
+/** Compares by kind, then by the bytes of the name, which are ASCII. */
 function compareTitles(one: ComponentTitle, other: ComponentTitle): number {
   const order = COMPONENT_KINDS.indexOf(one.component) - COMPONENT_KINDS.indexOf(other.component);
   return order === 0 ? compareBytes(encodeUtf8(one.name), encodeUtf8(other.name)) : order;

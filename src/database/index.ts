@@ -17,7 +17,7 @@
  *   D8  Outcomes, the history, its segments and all rows but those of times follow from the log alone.
  *   D9  An entry of an unknown format or kind stops the node before anything changes.
  *   D10 A name is bound to one instance at most; no group and no database_id is used twice.
- *   D11 A gap above a durable point is noticed; every row can be made anew, from history, log and catalog.
+ *   D11 A gap above a durable point is noticed; every row can be rebuilt from history, log and catalog.
  *   D12 What a reader lends is whole until it is released, and nothing that was read before is looked at after that.
  *   D13 What constraints make apply look at is bounded, and counted in what follows from the log alone.
  *   D14 A node's number belongs to one store, and is given once; registering again is safe to repeat.

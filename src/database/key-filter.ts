@@ -1,6 +1,6 @@
 /**
- * A Bloom filter in memory of the keys that have rows, so that new ids and new subjects, the common case, cost no read
- * of the store. It never decides anything: a key that may have a row is looked up (D6).
+ * A Bloom filter in memory of the keys that have rows, so that new ids and new subjects, the common case, cost no
+ * read. It never decides anything: a key that may have a row is looked up (D6).
  *
  * After a restart it answers "maybe" for every key, until it has been given all stored keys (`complete`). It grows by
  * adding sections; beyond its bound it is dropped and answers "maybe" from then on.

@@ -87,7 +87,7 @@ export class DatabaseReader {
     this.#history = new HistoryBytes({ ...source, lends });
   }
 
-  /** How far the rows are; undefined when the group has none. */
+  /** State that the rows have reached; undefined when the group has none. */
   applied(): Applied | undefined {
     const applied = this.#row(this.keys.applied(), readAppliedRow);
     this.#history.noteEnd(applied?.end ?? 0);
@@ -131,7 +131,7 @@ export class DatabaseReader {
     return this.#head;
   }
 
-  /** As `transactionHead`, but this thread does not wait for the disk. */
+  /** Like `transactionHead`, but this thread does not wait for the disk. */
   async headLater(revision: number): Promise<TransactionHead> {
     const [head] = await this.#history.findAll([this.#headOf(revision)]);
     return head ?? this.transactionHead(revision);

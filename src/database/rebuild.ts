@@ -32,7 +32,7 @@ export interface RebuildTarget {
   readonly durable: DurablePoint;
   /** The database as the catalog creates it; its membership counts while nothing is durable. */
   readonly created: NewDatabase;
-  /** As in `MachineOptions`. */
+  /** See `MachineOptions`. */
   readonly segmentBytes?: number | undefined;
   /** Makes every completed write of the store durable. */
   readonly syncStore: () => Promise<void>;

@@ -7,7 +7,7 @@ import type { DatabaseReader } from './reader.ts';
 import type { StoredTransaction } from './record.ts';
 
 /**
- * How far to look: not at a transaction that goes beyond `bytes`, and at the first events of one beyond `comparisons`.
+ * Limits of the search: it skips a transaction that exceeds `bytes`, and ends inside one that exceeds `comparisons`.
  */
 export interface LookBackLimits {
   /** Events times alternatives. */
@@ -19,7 +19,7 @@ export interface LookBackLimits {
 export class RecentEvents {
   readonly #reader: DatabaseReader;
   readonly #alternatives: readonly Matcher[];
-  /** By place of the alternative; 0: not seen. */
+  /** Revision per alternative, by its place; 0: not seen. */
   readonly #found: number[];
   #openCount: number;
   #lookedDownTo: number;

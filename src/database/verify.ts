@@ -1,6 +1,6 @@
 /**
- * Whether the history above a durable point is whole: asked by a node after a crash, before it trusts rows and records
- * that were never synced (docs/formats/history.md).
+ * Checks that the history above a durable point is whole. A node does this after a crash, before it trusts rows and
+ * records that were never synced (docs/formats/history.md).
  *
  * LevelDB keeps or loses a batch as a whole, but after a power loss it may have lost one and kept a later one; and the
  * end of a history may be lost. Every batch that changed a database has a row with the position of each of its records.
