@@ -2,7 +2,7 @@
  * A lease that limits how long the front may rely on its copy of the catalog. Every use of a name checks it first.
  *
  * ```
- *   none ── a use asks, and waits ──> held ── older than `renewMs`: the next use asks, and does not wait ──> held anew
+ *   none ── a use asks, and waits ──> held ── older than `renewMs`: the next use asks, and does not wait ──> held again
  *     ^                                 │
  *     └──────── nothing was answered for `leaseMs`, counted from the question ────────┘
  * ```

@@ -1,6 +1,6 @@
 /**
- * Waits until the rows of a revision can be read on this node; `latest` waits in group/read-barrier.ts first. Of each
- * database, the front knows the readable revision, and the one that was returned to clients: the same or later (C6).
+ * Waits until the rows of a revision can be read on this node; `latest` waits in group/read-barrier.ts first. For each
+ * database, the front knows the readable revision and the revision returned to clients: the same or later (C6).
  *
  *   C30  Revisions shown to clients of this node never decrease. A local replica that lags them, because it was created
  *        after another replica had answered (an earlier local one or that of another node), counts as absent.

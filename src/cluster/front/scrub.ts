@@ -104,7 +104,7 @@ export class Scrub {
   }
 }
 
-/** Whether something could not be read, as when there are no descriptors left: the next round reads it again. */
+/** Returns true for a read that failed for a passing reason, such as no descriptors: the next round reads again. */
 function isTemporary(failure: unknown): boolean {
   if (failure instanceof DatabaseError) return !isCorruptRecord(failure) && !isStoreDamage(failure);
   return failure instanceof Error && 'syscall' in failure;

@@ -226,7 +226,7 @@ export class Replication {
 
   /**
    * Starts the campaigns that need not wait for the election timeout. After a failure the interval doubles: not all
-   * replicas notice at once that a leader has stopped, and the last to notice may be the one that cannot be elected.
+   * replicas notice at once that a leader has stopped, and the last to notice may be unable to win an election.
    */
   campaign(nowMs: number): void {
     const { limits, asking, isLeaving } = this.#ports;

@@ -11,7 +11,7 @@
  * that it does not belong to. A log without its store or ledger is refused here, before LevelDB creates a new store:
  * its entries would be decided again from an empty state.
  *
- * All rows of LevelDB are derived from the other files. If it is damaged as a whole, it is removed here, and made anew.
+ * All rows of LevelDB are derived from the other files. If LevelDB is damaged as a whole, it is replaced here.
  */
 import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';

@@ -6,7 +6,7 @@
  * 00 01 group(4)   trash: u8 format = 1 | u32 CRC; the rows of this group are being cleared
  * 00 02            joining: u8 format = 1 | 16 bytes store_id | u32 CRC; the store asks to become a node
  * 00 03            before: u8 format = 1 | 16 bytes cluster_id | 16 bytes store_id | u64 time ms (little-endian) | u32 CRC;
- *                  what the store was of before its cluster began with it
+ *                  the identity that the store had before its cluster began with it
  * 00 04            removed: the identity row of this node, after other nodes have reported its removal
  * 00 05 group(4)   diverged: u8 format = 1 | u64 replica (little-endian) | u32 node that leads (little-endian) | UTF-8 reason
  *                  | u32 CRC; this replica holds another history than its group

@@ -27,7 +27,7 @@ export interface ReachPorts {
   readonly askToJoin: AskToJoin;
   /** Without it operators are not served. */
   readonly askAdmin?: AskAdmin;
-  /** How this node and another cluster contradict each other, in a sentence. */
+  /** Describes in a sentence how this node and another cluster contradict each other. */
   readonly otherCluster?: () => string | undefined;
   /** Hears what operators have ordered. */
   readonly onAdministered?: (administered: Administered) => void;
