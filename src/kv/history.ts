@@ -33,7 +33,7 @@ export interface HistoryRange {
   readonly to: number;
 }
 
-/** How far a history was synced. A block with this end may be torn by a later append; the checksum proves its data. */
+/** End of the synced part of a history. A later append may tear the block with this end; the checksum proves its data. */
 export interface HistoryEnd {
   readonly end: number;
   /** Checksum of the data of the block with the last byte, up to the end. */
@@ -61,8 +61,8 @@ export interface HistoryReader {
    */
   read(group: GroupId, range: HistoryRange, memory?: ReadMemory): Uint8Array;
   /**
-   * As `read` for each range, all at once: a promise unless they are in memory. It never waits for the disk. When the
-   * promise is settled, nothing is written into `memory` any more.
+   * Like `read` for all ranges at once: returns a promise unless they are in memory. It never waits for the disk. After
+   * the promise is settled, nothing is written into `memory`.
    */
   readAll(
     group: GroupId,
