@@ -9,7 +9,7 @@ import { groupOf, OWNED_KINDS } from './objects/index.ts';
 export interface Right {
   /** Empty for the core group. */
   readonly apiGroup: string;
-  /** As in `statefulsets` and `cairnclusters/status`. */
+  /** For example `statefulsets` or `cairnclusters/status`. */
   readonly resource: string;
   readonly verbs: readonly string[];
 }

@@ -59,7 +59,7 @@ export interface Shape {
   readonly name: string;
   readonly fields: Fields;
   readonly rules: readonly Rule[];
-  /** Whether Kubernetes defines it: the reference of the docs does not list its fields. */
+  /** True when Kubernetes defines it: the reference of the docs does not list its fields. */
   readonly isOfKubernetes: boolean;
 }
 
@@ -164,7 +164,7 @@ function declared(fields: Fields): Fields {
   return Object.fromEntries(named);
 }
 
-/** Whether the API server refuses an object without the field. */
+/** Returns true when the API server refuses an object without the field. */
 export function isRequired({ isOptional = false, default: ownDefault }: Field): boolean {
   return !isOptional && ownDefault === undefined;
 }

@@ -252,7 +252,7 @@ class Planner {
     } else this.#adopt(name, found);
   }
 
-  /** Whether a Secret of the user has these keys. */
+  /** Returns true when a Secret of the user has these keys. */
   #given(name: string, keys: readonly string[]): boolean {
     const found = this.#secret(name);
     if (found === undefined) this.#fault('SecretMissing', `Secret ${name} does not exist`);

@@ -14,7 +14,7 @@ export function pairIn(secret: Secret | undefined, certificateKey: string, priva
   return certificate === undefined || privateKey === undefined ? undefined : { certificate, privateKey };
 }
 
-/** Whether the operator made the Secret, or cert-manager did, from which the operator takes over. */
+/** Returns true when the operator made the Secret, or cert-manager, from which the operator takes over. */
 export function isReplaceable({ metadata: { labels, annotations } }: Secret): boolean {
   return (
     labels?.['app.kubernetes.io/managed-by'] === OPERATOR ||

@@ -54,13 +54,13 @@ export class CallError extends Error {
     this.code = code;
   }
 
-  /** Whether another node may answer, or the same one later. */
+  /** True when another node may answer, or the same one later. */
   get isTransient(): boolean {
     return this.code === status.UNAVAILABLE || this.code === status.DEADLINE_EXCEEDED;
   }
 }
 
-/** Whether an error is one of a call with this code, such as NOT_FOUND. */
+/** Returns true when a call failed with this code, such as NOT_FOUND. */
 export function failedWith(error: unknown, code: keyof typeof status): boolean {
   return error instanceof CallError && error.code === status[code];
 }

@@ -50,7 +50,7 @@ export interface ClusterDatabase {
 
 export interface ClusterDescription {
   readonly clusterID: string;
-  /** Whether the leader of the catalog answered. Without it the description may be outdated. */
+  /** True when the leader of the catalog answered. Without it the description may be outdated. */
   readonly isConfirmed: boolean;
   readonly level: number;
   readonly nodes: readonly ClusterNode[];

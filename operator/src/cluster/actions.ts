@@ -67,7 +67,7 @@ export interface Ports {
 
 export const MANAGER = 'cairn-operator';
 
-/** Whether the world must be observed before the next action. */
+/** Returns true when the world must be observed before the next action. */
 export function isIrreversible({ kind }: Action): boolean {
   return kind !== 'apply' && kind !== 'patch' && kind !== 'wait';
 }

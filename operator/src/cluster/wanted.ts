@@ -7,7 +7,7 @@ import { isReleased, isStopped, memberOf, membersOf, replicasOf, type WantedObje
 export interface WantedObjects {
   readonly objects: readonly WantedObject[];
   readonly hash: string;
-  /** Whether the StatefulSet makes claims of another size or class than it should. That part of it is immutable. */
+  /** True when the StatefulSet makes claims of a wrong size or class. That part of it is immutable. */
   readonly hasOtherTemplates: boolean;
 }
 
@@ -53,8 +53,8 @@ function podCount(world: World): number {
 }
 
 /**
- * Whether a cluster that waits for more nodes than there can be was never founded. Its pods have the list of the first
- * nodes from their start, so all of them are removed before fewer are started.
+ * Returns true when a cluster waits for more nodes than there can be and was never founded. Its pods have the list of
+ * the first nodes from their start, so all of them are removed before fewer are started.
  */
 export function isStillborn(world: World): boolean {
   const { cluster, description } = world;

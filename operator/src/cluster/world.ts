@@ -39,7 +39,7 @@ export interface World {
   readonly render: (facts: { readonly replicas: number; readonly storageSize: string }) => readonly WantedObject[];
   /** The pod that runs `cairn recover` on the volume of a node. Pure. */
   readonly renderRecovery: (run: RecoveryRun) => Wanted;
-  /** Whether the object was applied in this form, and was not changed since. */
+  /** Returns true when the object was applied in this form, and was not changed since. */
   readonly isApplied: (object: WantedObject) => boolean;
   readonly owned: readonly OwnedObject[];
   readonly set: StatefulSet | undefined;
@@ -134,7 +134,7 @@ function isBehind({ id }: ClusterNode, { description }: World): boolean {
   return members.some(({ node, isCaughtUp }) => node === id && !isCaughtUp);
 }
 
-/** Whether a majority of the voters of the catalog is in service without a node. */
+/** Returns true when a majority of the voters of the catalog is in service without a node. */
 export function hasQuorumWithout(without: Member, world: World): boolean {
   const voters = nodesOf(world).filter(({ role }) => role === 'voter');
   const counted = membersOf(world).filter(
@@ -162,7 +162,7 @@ export function isStable({ pod }: Member, { nowMs, cluster }: World): boolean {
   return since !== undefined && nowMs - since >= cluster.spec.update.stableSeconds * 1000;
 }
 
-/** Whether a pod was made of another template than the current one. It runs until it is gone. */
+/** Returns true when a pod was made of another template than the current one. It runs until it is gone. */
 export function isOutdated({ pod }: Member, hash: string): boolean {
   return pod !== undefined && pod.metadata.annotations?.[TEMPLATE_ANNOTATION] !== hash;
 }

@@ -1,4 +1,4 @@
-/** Whether a component meets the limits of its rollout. Pure. */
+/** Decides whether a component meets the limits of its rollout. Pure. */
 import type { Calls } from '../client/index.ts';
 import type { ComponentResource } from './world.ts';
 

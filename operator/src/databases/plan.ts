@@ -76,7 +76,7 @@ function planDeletion(world: World): readonly Action[] {
   return id === database.id ? [{ kind: 'delete', database }] : [release];
 }
 
-/** Whether a creation was begun whose outcome is not recorded. */
+/** Returns true when a creation was begun whose outcome is not recorded. */
 export function isCreating(resource: EventDatabase): boolean {
   const hasId = resource.status?.databaseID !== undefined;
   return !hasId && conditionOf(resource, 'Created')?.reason === CREATING;

@@ -40,7 +40,7 @@ export class ApiError extends Error {
     return this.code === TOO_MANY;
   }
 
-  /** Whether a retry is useless until the request, the schema or the object changes. */
+  /** True when a retry is useless until the request, the schema or the object changes. */
   get isTerminal(): boolean {
     return INVALID.includes(this.code) || (this.code === 500 && this.message.includes(UNKNOWN_FIELD));
   }

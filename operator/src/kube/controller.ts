@@ -31,9 +31,9 @@ export interface Controller<Observed, Action> {
   plan(observed: Observed): readonly Action[];
   /** Executes one action. It is idempotent, or guarded by preconditions such as a uid. */
   act(action: Action, signal: AbortSignal): Promise<void>;
-  /** Whether an action waits and changes nothing; by default none does. */
+  /** Returns true when an action waits and changes nothing; by default none does. */
   isWait?(action: Action): boolean;
-  /** Whether the next action needs a new observation first. */
+  /** Returns true when the next action needs a new observation first. */
   isIrreversible(action: Action): boolean;
   /**
    * Writes the status if it differs (`applyStatus`), and events. With `again` the object is observed again after a time

@@ -7,8 +7,8 @@
  *
  * Invariants:
  *   KO1  The objects are those of the chart for the same values, but for named differences.
- *   KO2  The template of the pods depends on the spec, and on no fact but the default repository: neither a new release
- *        of the operator, nor growth of volumes or of the cluster, restarts a pod.
+ *   KO2  The template of the pods depends on the spec, and on no fact but the default repository: a new release of the
+ *        operator, larger volumes or more nodes restart no pod.
  */
 import type { CairnCluster } from '../api/index.ts';
 import { certificatesOf } from './issued.ts';

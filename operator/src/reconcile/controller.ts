@@ -34,9 +34,9 @@ export interface ResourceParts<Item extends Resource, World, Action> {
   readonly plan: (world: World) => readonly Action[];
   /** Carries an action out, after the finalizer was changed. */
   readonly act: (action: Action, world: World) => Promise<void>;
-  /** Whether further actions may follow an action before the next observation. */
+  /** Returns true when further actions may follow an action before the next observation. */
   readonly isRepeatable?: (action: Action) => boolean;
-  /** Whether a pass reports although it has acted. */
+  /** Returns true when a pass reports although it has acted. */
   readonly isFailing?: (world: World) => boolean;
   /** Time after which the object is to be observed again, when it is known. */
   readonly waitOf?: (world: World) => number | undefined;

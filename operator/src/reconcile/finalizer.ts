@@ -24,7 +24,7 @@ export async function setFinalizer(
   await api.patch(pathOf(kind, object.metadata), { metadata }, 'merge');
 }
 
-/** Whether a deletion is given up: a person asks for it, or it has taken too long. */
+/** Returns true when a deletion is given up: a person asks for it, or it has taken too long. */
 export function isAbandoned({ metadata: { annotations = {}, deletionTimestamp } }: Resource, wallMs: number): boolean {
   const isLate = deletionTimestamp !== undefined && wallMs - Date.parse(deletionTimestamp) > GIVE_UP_MS;
   return annotations[ABANDON] === 'true' || isLate;

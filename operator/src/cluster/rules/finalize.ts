@@ -37,7 +37,7 @@ function recordOf(cluster: CairnCluster, finalLevel: number): Action {
   return record(cluster, { finalVersion, finalLevel }, why);
 }
 
-/** Whether spec.version is below the release that the cluster was finalized with, whose data it cannot read. */
+/** Returns true when spec.version is below the final release of the cluster, whose data it cannot read. */
 export function isBelowFinal({ cluster: { spec, status }, description }: World): boolean {
   const { finalVersion, finalLevel = 0 } = status ?? {};
   if (finalVersion === undefined || (description !== undefined && description.level < finalLevel)) return false;

@@ -96,7 +96,7 @@ function targetOf(world: World): Target | undefined {
   return next && { member: next, isInService: true, obstacle: obstacleOf(next, world) };
 }
 
-/** Whether a pod is out of service, so that to delete it stops nothing. */
+/** Returns true when a pod is out of service, so that deleting it stops nothing. */
 function isBroken({ pod, node }: Member, { description, cluster }: World): boolean {
   if (isReady(pod)) return false;
   if (description?.isConfirmed === true) return node?.answers !== true;
@@ -119,7 +119,7 @@ function obstacleOf(target: Member, world: World): string | undefined {
   return 'without it too few voters of the catalog are in service';
 }
 
-/** Whether a cluster has one node, which cannot be drained. */
+/** Returns true when a cluster has one node, which cannot be drained. */
 function isAlone(world: World): boolean {
   return membersOf(world).length === 1 && nodesOf(world).length === 1;
 }

@@ -43,7 +43,7 @@ export function fullMemberOf(world: World): Member | undefined {
   return membersOf(world).find((member) => (member.node?.diskUsedPercent ?? 0) >= thresholdPercent || isStuck(member));
 }
 
-/** Whether a node could not start because its disk is full, and its volume was not enlarged for that. */
+/** Returns true when a node could not start because its disk is full, and its volume was not enlarged for that. */
 function isStuck({ pod, claim, node }: Member): boolean {
   const grownMs = Date.parse(claim?.metadata.annotations?.[GROWN_ANNOTATION] ?? '') || -RETRIED_MS;
   const end = containerOf(pod)?.lastState?.terminated;
