@@ -1,6 +1,6 @@
 /**
  * Reuses the memory of batches on the event loop. A fold from a snapshot has one batch, and there are hundreds per
- * second: allocating each anew would keep the garbage collector busy.
+ * second: allocating each of them would keep the garbage collector busy.
  *
  *   F9  The memory of a batch is reused only when the batch is no longer used: its fold has requested the batch after
  *       the next one, or has ended.
@@ -13,7 +13,7 @@ import type { EventBatch } from './event-batches.ts';
 const SPARES_MAX = 8;
 /** Buffers of batches with a huge event are not kept, nor those that were copied from the thread. */
 const [SPARE_BYTES_MIN, SPARE_BYTES_MAX] = [2 ** 16, 2 ** 19];
-/** A batch in use, and the one that is prepared meanwhile. */
+/** A batch in use, and a batch that is prepared meanwhile. */
 const HELD_MAX = 2;
 
 export class BatchMemory {

@@ -43,7 +43,7 @@ export interface DecisionAsk extends Traced {
   readonly artifact: RunnableArtifact;
   readonly command: Command;
   /**
-   * Finds a version of a view, by default the one that is served under the name; undefined when there is none. Called
+   * Finds a version of a view, by default the version served under the name; undefined when there is none. Called
    * once per name.
    */
   readonly findView: (name: string, version?: number) => Promise<ReadableView | undefined>;

@@ -5,7 +5,7 @@ import type { ViewFailure } from './view-read.ts';
 
 /** One fold: a version with its epoch, and parameter values. */
 export interface MaintainedView {
-  /** Identifies the fold; when the key changes, the maintenance starts anew. */
+  /** Identifies the fold; when the key changes, the maintenance starts again. */
   readonly key: string;
   readonly mode: Exclude<MaintenanceMode, 'lazy'>;
   readonly priority: Priority;

@@ -53,7 +53,7 @@ export class PresenterTurns {
   /** Resolves with true when it has a turn, or with false after `leaveQueue`. */
   async begin(turn: Turn): Promise<boolean> {
     if (this.#running.size < this.#settings.runningMax) {
-      // Nothing waits, so the round starts anew.
+      // Nothing waits, so the round starts again.
       if (this.#running.size === 0) this.#served.clear();
       this.#give(turn);
       return true;

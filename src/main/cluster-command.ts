@@ -165,7 +165,7 @@ async function awaitRemoval(at: Address, node: NodeId, ports: Asking): Promise<n
   throw refused(`no node answers any more; node ${node} continues to leave, as status shows at a node that answers`);
 }
 
-/** The draining node may be the one that is asked, so the addresses of the other nodes are read before. */
+/** The request may go to the draining node itself, so the addresses of the other nodes are read before. */
 async function drainAndWait(asked: Put, ports: Asking): Promise<number> {
   const { at, order } = asked;
   const reply = await ports.ask(at, { order: { kind: 'describe' }, isPassedOn: false }, ANSWER_MS);
@@ -186,8 +186,8 @@ async function awaitEnd(known: readonly Address[], node: NodeId, ports: Asking):
 }
 
 /**
- * Polls the description of the cluster until no node answers any more. The polled node may be the one that leaves or
- * drains, so the next one is polled when it does not answer.
+ * Polls the description of the cluster until no node answers any more. The polled node may leave or drain itself, so
+ * the next one is polled when it does not answer.
  */
 async function* looks(
   known: readonly Address[],

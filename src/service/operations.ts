@@ -23,7 +23,7 @@ import type {
 import type { Traced } from '#observability';
 import type { ListedName, SlicePace, StoredEvent, StoredTransaction } from '#query';
 
-/** Revision of a read: a number, the latest committed one (read index), or the one that this node has applied. */
+/** Revision of a read: a number, the latest committed one (read index), or the last one applied by this node. */
 export type ReadAt = AskedRevision | 'latest' | 'cached';
 
 /** Highest revision of an instance that clients of a node were shown by any node. */

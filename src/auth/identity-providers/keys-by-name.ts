@@ -101,7 +101,7 @@ export class KeysByName implements KeySource {
     return wanted;
   }
 
-  /** The name to evict: the least requested one, and of several the one that has waited longest. */
+  /** The name to evict: the least requested name, and among equals the one with the longest wait. */
   #least(): Wanted | undefined {
     return this.#first((one, other) => one.askedCount < other.askedCount);
   }

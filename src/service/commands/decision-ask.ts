@@ -60,7 +60,7 @@ export async function openDecision(
   return { ask, changes, version };
 }
 
-/** The requested version, or the one that is served under the name; undefined: there is none. */
+/** The requested version, or the version served under the name; undefined when there is none. */
 async function findView(
   context: ServiceContext,
   view: ReadView,

@@ -2,7 +2,7 @@
  * Dispatches requests by their revision of the protocol. Loaded with the first request (TC4).
  *
  * ```
- *   mcp-session-id         the session, or 404: the client begins anew
+ *   mcp-session-id         the session, or 404: the client begins again
  *   a request by itself    an endpoint of its own (2026-07-28)
  *   initialize             a new session
  *   anything else          400

@@ -4,7 +4,7 @@
  * ```
  *   the id names this node, or none ──────────────────────> here: the session, or 404
  *   it names another one ── the request was relayed ──────> here: 404
- *        └── the catalog has its MCP ── it does not answer ──> 404: the client begins anew
+ *        └── the catalog has its MCP ── it does not answer ──> 404: the client begins again
  *                                  └── it answers ──────────> its answer
  *                                            └── is lost ───> 503: it may be done or not
  * ```

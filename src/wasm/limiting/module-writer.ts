@@ -1,4 +1,4 @@
-/** Writes a core module, or a component, anew, section by section: what is not rewritten is copied as it is. */
+/** Rewrites a core module or a component section by section: unchanged sections are copied as they are. */
 import { ByteWriter, giveBack } from '#base';
 import type { Span } from '../reading/binary-reader.ts';
 import { PREAMBLE_BYTES } from '../reading/sections.ts';

@@ -6,7 +6,7 @@ const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s"{}[\],:]+/g;
 const INDENT = '  ';
 
 /**
- * The same over lines, for whoever reads it.
+ * Returns the same text, indented over lines.
  * @param {string} text
  */
 export function laidOut(text) {

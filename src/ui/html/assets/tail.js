@@ -1,6 +1,6 @@
 /**
  * Shows events as they come: asks for the latest revision every second, and for the events after what was shown when
- * there is another. It rests while somebody has paused it or nobody sees the page, and holds a bounded number of rows.
+ * there is another. It pauses while the user has paused it or the page is hidden, and holds a bounded number of rows.
  */
 import { partsOf } from './json-text.js';
 
@@ -64,7 +64,7 @@ function arm(section) {
 /** @typedef {{ readonly latest: string, readonly events: string, seen: number, databaseId: string, shown: number }} Tail */
 
 /**
- * Without `waitMs` it goes on no more.
+ * Without `waitMs` it ends.
  * @param {Tail} tail
  * @param {HTMLTableSectionElement} rows
  * @returns {Promise<{ readonly said: string, readonly waitMs?: number }>}

@@ -32,7 +32,7 @@ async function addSlider(machine) {
   });
   leadOn(slider, { revision, path });
   machine.querySelector('.steps')?.before(slider);
-  // Whoever has gone elsewhere meanwhile stays there.
+  // A user who has moved elsewhere meanwhile stays there.
   if (takeMark() === location.pathname + location.search && document.activeElement === document.body) slider.focus();
 }
 
@@ -90,7 +90,7 @@ function takeMark() {
 }
 
 /**
- * By where the latest leads to; undefined: nobody answers.
+ * Returns the latest revision; undefined when no node answers.
  * @param {string} path
  */
 async function latestRevision(path) {
