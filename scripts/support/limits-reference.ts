@@ -300,7 +300,7 @@ export const LIMIT_TABLES: readonly LimitTable[] = [
       row(
         'Connections of a node',
         count(http.CONNECTIONS_MAX),
-        'the one that has waited longest for a whole request is closed',
+        'the connection with the longest wait for a whole request is closed',
         'CONNECTIONS_MAX',
       ),
       row('Idle time of a connection', ms(http.KEEP_ALIVE_TIMEOUT_MS), 'it is closed', 'KEEP_ALIVE_TIMEOUT_MS'),
@@ -391,7 +391,7 @@ export const LIMIT_TABLES: readonly LimitTable[] = [
       row(
         'Connections of a node',
         count(GRPC_LIMITS.connectionsMax),
-        'the one that has waited longest for a whole request is closed',
+        'the connection with the longest wait for a whole request is closed',
         'connectionsMax',
       ),
       row('Time to acknowledge HTTP/2 settings', ms(GRPC_LIMITS.openingMs), 'the connection is closed', 'openingMs'),

@@ -33,7 +33,7 @@ export interface HistoryRange {
   readonly to: number;
 }
 
-/** End of the synced part of a history. A later append may tear the block with this end; the checksum proves its data. */
+/** End of the synced part of a history. A later append may tear the block there; the checksum proves its data. */
 export interface HistoryEnd {
   readonly end: number;
   /** Checksum of the data of the block with the last byte, up to the end. */
