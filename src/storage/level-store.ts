@@ -3,7 +3,7 @@
  *
  * One directory is opened by several threads of one process at once (each by its own handle), and by one process only.
  * It adds checkpoints to LevelDB: LevelDB closes a full log file without syncing it, so that a later synced
- * batch may outlive an earlier one (see DESIGN.md, "Why a synced batch is not enough").
+ * batch may outlive an earlier one (see DESIGN.md, "Why no batch is synced in LevelDB").
  *
  * It verifies nothing that it reads: LevelDB checks its own checksums only when told to, by `verify_checksums` or
  * `paranoid_checks`, and the binding sets neither. So each value carries a checksum of its own, verified by the
