@@ -50,7 +50,7 @@ describe.each([
     ['made before an entry was applied, and the origin is not marked', false, NONE],
     ['made before an entry was applied, and the origin is marked', true, NONE],
     ['made, and one of two entries is in its log', true, 5, true],
-  ] as const)(`%s${damage}`, async (_, isMarked, applied, isBegun = false) => {
+  ] as const)(`%s${damage}`, async (_, isMarked, applied, isBegun?: boolean) => {
     const directory = testDir();
     {
       await using stopped = await StoppedDirectory.begin(directory);
@@ -62,7 +62,7 @@ describe.each([
       const checkpoint = Math.min(applied, 3);
       await stopped.database({ group: SHOP, name: 'shop', replicas: founders, texts: TEXTS, applied, checkpoint });
       if (isMarked !== undefined) await stopped.copy('shop', { isMarked });
-      if (isBegun) stopped.beginLog('shop', 't6');
+      if (isBegun === true) stopped.beginLog('shop', 't6');
     }
     if (isDamaged) rmSync(join(directory, 'store', 'CURRENT'));
     const node = await started(directory);
