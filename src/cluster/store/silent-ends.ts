@@ -28,12 +28,15 @@ export function countStart(dataDirectory: string, storeDirectory: string): void 
   // Nothing is counted on a full disk. A directory that is not writable is refused later.
   caught(() => appendFileSync(path, '.'), IGNORING_SYSTEM);
   const text = `${ENDS_MAX} starts in a row ended without an error within ten minutes`;
-  if (count === ENDS_MAX) noteDamage(dataDirectory, { text, isOfStore: true });
+  if (count === ENDS_MAX) caught(() => noteDamage(dataDirectory, { text, isOfStore: true }), IGNORING_SYSTEM);
 }
 
-/** The process has run for long enough, or is about to end in order. */
+/**
+ * The process has run for long enough, or is about to end in order. On a disk that has become read-only the count stays:
+ * a node must not end because of it, and an orderly stop must not become a failure.
+ */
 export function forgetStarts(dataDirectory: string): void {
-  rmSync(join(dataDirectory, NAME), { force: true });
+  caught(() => rmSync(join(dataDirectory, NAME), { force: true }), IGNORING_SYSTEM);
 }
 
 /** False also for a directory that cannot be read now, as when there are no descriptors left. */

@@ -42,3 +42,13 @@ it('nothing is counted without tables, or where nothing can be written', () => {
   }
   expect(readdirSync(directory)).toEqual(['store']);
 });
+
+it('a count that cannot be noted or forgotten ends nothing', () => {
+  const { directory, store, note } = withTable();
+  for (let start = 0; start < 5; start++) countStart(directory, store);
+  mkdirSync(note);
+  expect(() => countStart(directory, store)).not.toThrow();
+  rmSync(join(directory, 'starts'));
+  mkdirSync(join(directory, 'starts'));
+  expect(() => forgetStarts(directory)).not.toThrow();
+});
