@@ -16,6 +16,7 @@ import {
   isOutdated,
   isReleased,
   isStopped,
+  lostVotersOf,
   type Member,
   membersOf,
   nodesOf,
@@ -99,10 +100,8 @@ function quorum(world: World): Finding {
   const without = (reason: string, message: string): Finding => no(reason, `${message}${usedRecovery(world)}`);
   if (description === undefined) return unreachable(world);
   if (!description.isConfirmed) return without('NoCatalogLeader', 'the catalog has no leader that answers');
-  const voters = nodesOf(world).filter(({ role }) => role === 'voter');
-  const silent = voters.filter(({ answers }) => !answers).map(({ id, name }) => `${id} (${name})`);
-  if (2 * silent.length >= voters.length)
-    return without('NoQuorum', `these voters do not answer: ${silent.join(', ')}`);
+  const lost = lostVotersOf(world).map(({ id, name }) => `${id} (${name})`);
+  if (lost.length > 0) return without('NoQuorum', `these voters do not answer: ${lost.join(', ')}`);
   const headless = description.databases.filter(({ leader }) => leader === undefined).map(({ name }) => name);
   if (headless.length === 0) return yes('Quorum');
   const more = headless.length > 3 ? `, and ${headless.length - 3} more` : '';

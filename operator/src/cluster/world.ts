@@ -134,6 +134,13 @@ function isBehind({ id }: ClusterNode, { description }: World): boolean {
   return members.some(({ node, isCaughtUp }) => node === id && !isCaughtUp);
 }
 
+/** The voters of the catalog that do not answer, if the others are no majority; otherwise none. */
+export function lostVotersOf(world: World): readonly ClusterNode[] {
+  const voters = nodesOf(world).filter(({ role }) => role === 'voter');
+  const silent = voters.filter(({ answers }) => !answers);
+  return 2 * silent.length >= voters.length ? silent : [];
+}
+
 /** Returns true when a majority of the voters of the catalog is in service without a node. */
 export function hasQuorumWithout(without: Member, world: World): boolean {
   const voters = nodesOf(world).filter(({ role }) => role === 'voter');

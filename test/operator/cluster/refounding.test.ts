@@ -2,6 +2,7 @@
 // plans of example worlds of each stage, like those in plan.test.ts.
 import { beforeAll, expect, it } from 'vitest';
 import type { World } from '../../../operator/src/cluster/index.ts';
+import { statusOf } from '../../../operator/src/cluster/status.ts';
 import type { Json } from '../../support/kube-api/store.ts';
 import {
   AGO,
@@ -396,3 +397,10 @@ it.each(EXAMPLES.map(([name, ...rest]) => [name, rest] as const))(
     expect(found).toEqual(expect.arrayContaining(reasons));
   },
 );
+
+it('an id does not count as carried out while the leader of a lost catalog has not noticed the loss (KC9)', () => {
+  const changes = [recovered, ...lostMajority.slice(0, -1)];
+  const lost = changes.reduce((found, change) => change(found), world);
+  const { recoveryID } = statusOf(lost, { plan: [], done: 0 }, { tls: ['True', 'Disabled', ''] });
+  expect(recoveryID).toBeUndefined();
+});

@@ -1,6 +1,6 @@
 /** The rule for databases that have lost their quorum. It applies only when spec.recovery accepts the loss of data. */
 import { type Action, wait } from '../actions.ts';
-import type { World } from '../world.ts';
+import { lostVotersOf, type World } from '../world.ts';
 
 /** KC9. refounding.ts has the rules for a catalog without a quorum. */
 export function recovery(world: World): readonly Action[] | undefined {
@@ -20,8 +20,13 @@ export function recovery(world: World): readonly Action[] | undefined {
   return lost && [{ kind: 'recover', database: lost.name, node: node.id, name: node.name }];
 }
 
+/**
+ * The id of the last recovery that was carried out. An id counts as carried out when nothing is lost. A leader of the
+ * catalog that has just lost the others still confirms its description, so a majority of the voters must answer.
+ */
 export function recoveryIDOf(world: World): string | undefined {
   const { spec, status } = world.cluster;
-  const isDone = world.description?.isConfirmed === true && recovery(world) === undefined;
+  const isDone =
+    world.description?.isConfirmed === true && lostVotersOf(world).length === 0 && recovery(world) === undefined;
   return (isDone ? spec.recovery?.id : undefined) ?? status?.recoveryID;
 }
