@@ -32,8 +32,8 @@ export function countStart(dataDirectory: string, storeDirectory: string): void 
 }
 
 /**
- * The process has run for long enough, or is about to end in order. On a disk that has become read-only the count stays:
- * a node must not end because of it, and an orderly stop must not become a failure.
+ * The process has run for long enough, or is about to end in order. On a disk that has become read-only the count
+ * stays: a node must not end because of it, and an orderly stop must not become a failure.
  */
 export function forgetStarts(dataDirectory: string): void {
   caught(() => rmSync(join(dataDirectory, NAME), { force: true }), IGNORING_SYSTEM);
