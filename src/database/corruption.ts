@@ -1,10 +1,9 @@
 /**
  * Errors for rows of ours that are damaged, or that are not what a read looked for.
  *
- * Every value carries a CRC-32 that is verified on every read (D1); in a database it covers the key too, because damage
- * of LevelDB may put a value under another key. A value that fails it is damage: it is never guessed at, and the node
- * stops. A row that is missing, or whose checksum holds while its content is not what was
- * looked for, is a fault of the code that looked for it: it concerns that read alone, never the node.
+ * Every value ends with a CRC-32, and every read verifies it (D1). In a database the CRC covers the key too, because a
+ * damaged LevelDB may return a value under another key. A wrong CRC means that the row is damaged: the node stops.
+ * A row that is missing, or has a right CRC and unexpected content, ends only the read that looked for it.
  */
 import { ByteReader, type ByteWriter, crc32, DatabaseError, type GroupId, toHex } from '#base';
 import type { KvBatch } from '#kv';

@@ -5,8 +5,8 @@
  *   name -> instance A, group 4, on nodes 1 2 3        recover group 4 from node 3 as B
  *   name -> instance B, group 9, on node 3             B's rows are copies of those of group 4 on node 3
  * ```
- * Other replicas of group 4 may elect a leader and commit entries: no client reaches them any more. B has the history
- * of A and its chain of hashes, which begins with the id of the very first instance, the root (D19).
+ * Other replicas of group 4 may elect a leader and commit entries: no client reaches them any more. B continues the
+ * history and the hash chain of A. The chain begins with the id of the first instance, the root (D19).
  *
  *   D21  A catalog that begins another cluster names one node that is not removed, and of each database another
  *        instance, in a group that was never used, or none.

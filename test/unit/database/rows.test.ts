@@ -46,7 +46,7 @@ import * as small from '../../../src/database/small-rows.ts';
 import { valueOf } from '../../support/database-rows.ts';
 import { eventBytes } from '../../support/events.ts';
 
-/** That of a transaction of group 7. */
+/** The key of a row of group 7. */
 const KEY = Uint8Array.of(1, 0, 0, 0, 7, 2, 5, 9);
 const OWN_TIME = { recordedTimeMs: 9000, hasStoredId: true };
 const ENTRY: PostingEntry = { revision: 9, index: 0, position: 50, seconds: 7, nanos: 5, ...OWN_TIME };

@@ -144,7 +144,7 @@ it('a stopped node makes the rows of its databases again when LevelDB is damaged
   {
     await using node = await openStoppedNode(directory);
     const { databases, lost } = surveyOf(node);
-    // As far as the last checkpoint; the rest is in the log.
+    // The rows end at the last checkpoint; the log has the later entries.
     expect(databases).toMatchObject([
       { name: 'quiet', revision: 0, unapplied: 0 },
       { name: 'shop', revision: 3, unapplied: 4 },
