@@ -69,7 +69,9 @@ type DatabaseIterator = LevelIterator<Database, Uint8Array, Uint8Array>;
 const MEBIBYTE = 2 ** 20;
 /** Errors by which LevelDB reports damaged files; the second form is for a table that is too short or missing. */
 const DAMAGE = /Corruption: |\.(?:ldb|sst): (?:Invalid argument|No such file or directory)/;
-/** The reason of such an error. */
+/** How LevelDB refuses to open a store whose lock it has had: the store exists, or does not, or has no directory. */
+const UNLOCKED = /Invalid argument: |No such file or directory/;
+/** The reason of an error for damage. */
 const STORE_DAMAGED = 'StoreDamaged';
 const CACHE_BYTES_DEFAULT = 8 * MEBIBYTE;
 const WRITE_BUFFER_BYTES_DEFAULT = 32 * MEBIBYTE;
@@ -125,10 +127,19 @@ export function isLevelLocked(failure: unknown): boolean {
   return false;
 }
 
-/** Asks LevelDB for its lock, in a way in which it opens nothing: with `errorIfExists`, and never made when missing. */
+/**
+ * Asks LevelDB for its lock, in a way in which it opens nothing: with `errorIfExists`, and never made when missing.
+ * @throws DatabaseError when the lock cannot be tried, as when there are no descriptors left
+ */
 export async function isLevelStoreInUse(directory: string): Promise<boolean> {
   const probe = new ClassicLevel(directory, { createIfMissing: false, errorIfExists: true });
-  return probe.open().then(() => false, isLevelLocked);
+  try {
+    await probe.open();
+  } catch (failure) {
+    if (isLevelLocked(failure)) return true;
+    if (!UNLOCKED.test(reasonOf(failure))) throw failed(`The lock of the store in ${directory} is not known`, failure);
+  }
+  return false;
 }
 
 /** Disk that one compaction may take before it gives anything back, with what is written out meanwhile. */

@@ -2,12 +2,12 @@
 // conformance suite; damaged, locked and missing directories.
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { DatabaseError } from '#base';
-import { isStoreDamage, type LevelStore, openLevelStore } from '#storage';
+import { isLevelStoreInUse, isStoreDamage, type LevelStore, openLevelStore } from '#storage';
 import { historyConformance } from '../../support/history-conformance.ts';
 import { kvConformance } from '../../support/kv-conformance.ts';
 import { testDir } from '../../support/test-scope.ts';
@@ -45,6 +45,17 @@ describe('the LevelDB store', () => {
   beforeEach(() => {
     directory = testDir();
     onTestFinished(closeAll);
+  });
+
+  it('is not taken for unused when its lock cannot be tried', async () => {
+    expect(await isLevelStoreInUse(join(directory, 'none', 'deep'))).toBe(false);
+    expect(await isLevelStoreInUse(directory)).toBe(false);
+    await openAt(directory);
+    await closeAll();
+    expect(await isLevelStoreInUse(directory)).toBe(false);
+    await rm(join(directory, 'LOCK'));
+    await mkdir(join(directory, 'LOCK'));
+    await expect(isLevelStoreInUse(directory)).rejects.toThrow('LOCK: Is a directory');
   });
 
   it('reports rows that LevelDB finds damaged as damaged', async () => {
