@@ -210,7 +210,7 @@ async function checkLogIsNew(logDirectory: string, lacking: string): Promise<voi
 }
 
 function lost(lacking: string, left: string): DatabaseError {
-  const message = `${lacking} is missing, or new, although ${left}: it was lost. ${LOST_STORE}`;
+  const message = `${lacking} is missing, or new, although ${left}: it was lost, or a development version before 0.1.0 made this directory. ${LOST_STORE}`;
   return new DatabaseError('internal', message, { details: { reason: 'StoreMissing' } });
 }
 

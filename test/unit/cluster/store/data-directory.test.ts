@@ -98,7 +98,9 @@ it('a store is not created next to a log, nor an identity next to a log or rows 
   const refused = (lacking: string, left: string): object => ({
     details: { reason: 'StoreMissing' },
     message: expect.stringMatching(
-      new RegExp(`${lacking} is missing, or new, although .*${left}.*: it was lost. In a cluster whose other nodes`),
+      new RegExp(
+        `${lacking} is missing, or new, although .*${left}.*: it was lost, or .*this directory. In a cluster whose other nodes`,
+      ),
     ),
   });
   renameSync(first.storeDirectory, join(directory, 'aside'));
