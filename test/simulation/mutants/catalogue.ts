@@ -106,15 +106,6 @@ export const MUTANTS: readonly Mutant[] = [
     breaks: 'the log forgets what the store does not hold',
   },
   {
-    name: 'checkpoint-marks-taken-late',
-    file: 'src/cluster/core/checkpoint.ts',
-    find: '      if (group.isOpen && mark.index > group.logStart) this.#ports.feed.checkpoint(group.id, mark);',
-    replace:
-      '      if (group.isOpen && mark.index > group.logStart) this.#ports.feed.checkpoint(group.id, { ...group.written, history: this.#ports.kv.historyEnd(group.id) });',
-    breaks: 'a checkpoint claims rows that were written after its sync began',
-    run: { first: [5] },
-  },
-  {
     name: 'holes-not-verified',
     file: 'src/cluster/core/crash-recovery.ts',
     find: '  if (applied.index > checkpoint.index && !(await machines.verify(kv, group, checkpoint))) return false;\n',

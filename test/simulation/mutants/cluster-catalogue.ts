@@ -286,25 +286,6 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     run: { nodes: 3 },
   },
   {
-    name: 'holder-that-was-restarted',
-    file: 'src/transport/relay.ts',
-    find: '      const attempt = await traced(asked, { holder, shown: this.#shownOf(where, asked), isAfterLost }, ask);\n',
-    replace:
-      '      const isFirst = holder === this.#inOrder(where, asked)[0];\n' +
-      '      const shown = isFirst ? undefined : this.#shownOf(where, asked);\n' +
-      '      const attempt = await traced(asked, { holder, shown, isAfterLost }, ask);\n',
-    breaks: 'the node that has answered reads for another one is not asked for as much after its restart',
-    run: { nodes: 5, aimed: true, first: [25] },
-  },
-  {
-    name: 'relayed-without-a-floor',
-    file: 'src/transport/relay.ts',
-    find: '    return isWrite || revision === 0 ? undefined : { databaseId, revision };\n',
-    replace: '    return isWrite && revision > 0 ? { databaseId, revision } : undefined;\n',
-    breaks: 'holders are asked for whatever they have, though another one has shown more',
-    run: { nodes: 5, aimed: true, first: [14] },
-  },
-  {
     name: 'refusal-behind-a-lost-answer',
     file: 'src/transport/relay.ts',
     find: '      const isAfterLost = lostBy !== undefined;\n',

@@ -50,13 +50,6 @@ export const SEGMENT_MUTANTS: readonly Mutant[] = [
     breaks: 'segments behind the end of a history stay',
   },
   {
-    name: 'torn-block-taken-for-whole',
-    file: `${SEGMENTS}/segment-cut.ts`,
-    find: '  return bytes !== undefined && (usedInBlock(bytes, 0) ?? 0) >= last.wanted;',
-    replace: '  return bytes !== undefined && (usedInBlock(bytes, 0) ?? last.wanted) >= last.wanted;',
-    breaks: 'a block that a power failure has torn is taken for what was written',
-  },
-  {
     name: 'history-beyond-the-rows-kept',
     file: 'src/cluster/core/crash-recovery.ts',
     find: '  if ((await kv.cutHistory(group, applied.end, checkpoint.history)) !== applied.end) return false;\n',
