@@ -1,6 +1,6 @@
 /** Schemas of components: publishing them, their versions, and requests to them. */
 import { PRIORITIES } from '#model';
-import { ANYTHING, answer, count, FLAG, list, REVISION, ref, request, type Schema, TIME, text } from './schema.ts';
+import { ANYTHING, answer, count, FLAG, list, members, ref, request, type Schema, text } from './schema.ts';
 
 const NAME = text('1 to 63 lowercase letters, digits, and hyphens inside.');
 const ABOUT = { description: text(), source_code_uri: text() };
@@ -19,17 +19,16 @@ function publication(metadata: string): Schema {
 }
 
 function versions(member: string): Schema {
-  return answer({ database: text(), revision: REVISION, [member]: list(ref('ListedVersion')) }, { next: text() });
+  return answer({ ...members('database revision'), [member]: list(ref('ListedVersion')) }, members('next'));
 }
 
 const OFFERS = list(answer({ content_type: text() }, { schema: text() }));
 
 /** State of a State View, with `revision`. */
 const SHOWN_STATE = {
-  state_revision: REVISION,
-  effective_time_end_at: text(),
+  ...members('state_revision effective_time_end_at'),
   other_version: VERSION,
-  other_revision: REVISION,
+  ...members('other_revision'),
   difference: text('From the other state to this one, as a unified difference of their lines.'),
   state: text('JSON over lines, or the text as it is.'),
 };
@@ -73,16 +72,11 @@ export const COMPONENT_SCHEMAS: Readonly<Record<string, Schema>> = {
       kind: { enum: ['state-view', 'state-change', 'presenter'] },
       name: text(),
       version: VERSION,
-      wasm_digest: text(),
-      wasm_bytes: count(),
-      published_at: TIME,
-      published_at_revision: REVISION,
+      ...members('wasm_digest wasm_bytes published_at published_at_revision'),
     },
     {
       ...ABOUT,
-      content_type: text(),
-      content_schema: ANYTHING,
-      event_selector: ANYTHING,
+      ...members('content_type content_schema event_selector'),
       query_temporality: ORDER,
       key_type: KEY_TYPE,
       reduce_fn: text(),
@@ -108,10 +102,7 @@ export const COMPONENT_SCHEMAS: Readonly<Record<string, Schema>> = {
   StateViews: answer(
     {
       state_views: list(
-        answer(
-          { name: text(), content_type: text(), priority: PRIORITY, parameterized: FLAG },
-          { description: text() },
-        ),
+        answer({ ...members('name content_type parameterized'), priority: PRIORITY }, members('description')),
       ),
     },
     { next: text() },
@@ -127,8 +118,8 @@ export const COMPONENT_SCHEMAS: Readonly<Record<string, Schema>> = {
     { success: FLAG },
     {
       events: list(ref('Event')),
-      revision: REVISION,
-      error: answer({ code: text(), message: text() }, { details: ANYTHING }),
+      ...members('revision'),
+      error: answer(members('code message'), { details: ANYTHING }),
     },
   ),
 };

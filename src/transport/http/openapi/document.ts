@@ -36,20 +36,11 @@ const INFO = {
 /** Headers of a refusal by the rate limit. Other replies have the first three, too. */
 const RATE_HEADERS = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset', 'Retry-After'];
 
-interface OpenApi {
-  readonly openapi: '3.1.1';
-  readonly info: typeof INFO & { readonly version: string };
-  readonly paths: Readonly<Record<string, Readonly<Record<string, object>>>>;
-  readonly components: object;
-  readonly security?: readonly object[];
-  readonly tags?: readonly object[];
-}
-
-export function schemasDocument(version: string): OpenApi {
+export function schemasDocument(version: string): object {
   return { openapi: '3.1.1', info: { ...INFO, version }, paths: {}, components: { schemas: SCHEMAS } };
 }
 
-export function fullDocument(version: string, routes: readonly Route[]): OpenApi {
+export function fullDocument(version: string, routes: readonly Route[]): object {
   const paths: Record<string, Record<string, object>> = {};
   for (const route of routes) (paths[route.path] ??= {})[route.method.toLowerCase()] = operationOf(route);
   return {

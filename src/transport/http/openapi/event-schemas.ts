@@ -1,18 +1,5 @@
 /** Schemas of events, selectors and transactions. */
-import {
-  ANYTHING,
-  answer,
-  count,
-  FLAG,
-  list,
-  REVISION,
-  ref,
-  request,
-  type Schema,
-  TIME,
-  text,
-  UUID,
-} from './schema.ts';
+import { ANYTHING, answer, FLAG, list, members, REVISION, ref, request, type Schema, TIME, text } from './schema.ts';
 
 const EVENT_ATTRIBUTES = {
   id: text('Unique in its stream.', { minLength: 1, maxLength: 255 }),
@@ -21,10 +8,7 @@ const EVENT_ATTRIBUTES = {
   type: text('The event type.', { minLength: 1, maxLength: 255 }),
 };
 const OPTIONAL_ATTRIBUTES = {
-  subject: text(),
-  time: TIME,
-  datacontenttype: text(),
-  dataschema: text(),
+  ...members('subject time datacontenttype dataschema'),
   data: ANYTHING,
   data_base64: text('Instead of data: bytes.', { contentEncoding: 'base64' }),
 };
@@ -40,30 +24,20 @@ const EQUALS = {
 const PREFIXES = { stream: text(), eventType: text(), subject: text() };
 
 /** Exactly one of the members. */
-function oneOf(members: Readonly<Record<string, Schema>>): Schema {
-  return { ...request({}, members), minProperties: 1, maxProperties: 1 };
+function oneOf(terms: Readonly<Record<string, Schema>>): Schema {
+  return { ...request({}, terms), minProperties: 1, maxProperties: 1 };
 }
 
 const TRANSACTION_PARTS = {
   transaction_id: text('Makes a repeat safe: it is answered with what was recorded.', { format: 'uuid' }),
   last_read_revision: REVISION,
   principal_attributes: { type: 'object', additionalProperties: text() },
-  commit_message: text(),
-  correlation_id: text(),
-  causation_id: text(),
+  ...members('commit_message correlation_id causation_id'),
 };
 
-const RECORDED = {
-  database: text(),
-  database_id: UUID,
-  transaction_id: UUID,
-  revision: REVISION,
-  basis: REVISION,
-  transaction_timestamp: TIME,
-  event_count: count(),
-};
-
-const MAPPINGS = list(answer({ client_event_id: text(), stored_event_id: text() }));
+const RECORDED = members('database database_id transaction_id revision basis transaction_timestamp event_count');
+const REPLIED = { transaction: answer({ ...RECORDED, replayed: FLAG }) };
+const MAPPINGS = { event_id_mappings: list(answer(members('client_event_id stored_event_id'))) };
 
 export const EVENT_SCHEMAS: Readonly<Record<string, Schema>> = {
   NewEvent: {
@@ -76,7 +50,7 @@ export const EVENT_SCHEMAS: Readonly<Record<string, Schema>> = {
   Event: {
     type: 'object',
     description: 'A CloudEvent, as it is stored, with its place in the database.',
-    properties: { ...EVENT_ATTRIBUTES, ...OPTIONAL_ATTRIBUTES, revision: REVISION, index: count(), recordedtime: TIME },
+    properties: { ...EVENT_ATTRIBUTES, ...OPTIONAL_ATTRIBUTES, ...members('revision index recordedtime') },
     required: [...Object.keys(EVENT_ATTRIBUTES), 'revision', 'index', 'recordedtime'],
     additionalProperties: EXTENSION,
   },
@@ -105,28 +79,19 @@ export const EVENT_SCHEMAS: Readonly<Record<string, Schema>> = {
     { events: list(ref('NewEvent'), { minItems: 1, maxItems: 1000 }) },
     { ...TRANSACTION_PARTS, conditions: list(ref('Condition')), constraints: list(ref('Condition')) },
   ),
-  TransactionRecord: answer({ transaction: answer({ ...RECORDED, replayed: FLAG }), event_id_mappings: MAPPINGS }),
-  TransactionReceipt: answer({
-    revision: REVISION,
-    events_count: count(),
-    transaction_id: UUID,
-    replayed: FLAG,
-    event_id_mappings: MAPPINGS,
-  }),
-  AcceptedTransaction: answer({ transaction: answer({ database: text(), database_id: UUID, transaction_id: UUID }) }),
+  TransactionRecord: answer({ ...REPLIED, ...MAPPINGS }),
+  TransactionReceipt: answer({ ...members('revision events_count transaction_id replayed'), ...MAPPINGS }),
+  AcceptedTransaction: answer({ transaction: answer(members('database database_id transaction_id')) }),
   StoredTransaction: answer({
     transaction: answer({ ...RECORDED, origin: text(), chain_hash: text() }, TRANSACTION_PARTS),
-    event_id_mappings: MAPPINGS,
+    ...MAPPINGS,
     events: list(ref('Event')),
   }),
-  CommandRecord: answer(
-    { revision: REVISION },
-    { transaction: answer({ ...RECORDED, replayed: FLAG }), event_id_mappings: MAPPINGS },
-  ),
+  CommandRecord: answer(members('revision'), { ...REPLIED, ...MAPPINGS }),
   DryRun: answer({ dry_run: { const: true }, revision: REVISION, events: list(ref('NewEvent')) }),
   EventPage: answer(
-    { database: text(), revision: REVISION, events: list(ref('Event')), has_more: FLAG },
-    { stream: text(), subject: text(), event_type: text(), effective_time_end_at: TIME, next: text() },
+    { ...members('database revision'), events: list(ref('Event')), has_more: FLAG },
+    { ...members('stream subject event_type'), effective_time_end_at: TIME, next: text() },
   ),
   LogPage: answer({ events: list(ref('Event')), has_more: FLAG }, { next_cursor: text() }),
   Query: request(
@@ -140,7 +105,7 @@ export const EVENT_SCHEMAS: Readonly<Record<string, Schema>> = {
       }),
       limit: { type: 'integer', minimum: 1, maximum: 1000 },
       after: {
-        anyOf: [text('The next_cursor of the page before.'), request({ revision: REVISION }, { index: count() })],
+        anyOf: [text('The next_cursor of the page before.'), request(members('revision'), members('index'))],
       },
     },
   ),
