@@ -77,6 +77,8 @@ export interface JsonFault {
 export interface JsonOptions {
   /** Names of members whose values are kept raw, at any depth. */
   readonly raw?: ReadonlySet<string>;
+  /** Maximum number of values; a raw one counts as one. Default: `JSON_VALUES_MAX`. */
+  readonly valuesMax?: number;
 }
 
 /** The names under which events carry payloads. */
@@ -88,7 +90,8 @@ const NULL: JsonNull = Object.freeze({ kind: 'null' });
 /** Reads one JSON value with optional surrounding white space. */
 export function parseJson(bytes: Uint8Array, options: JsonOptions = {}): JsonNode | JsonFault {
   const at = spaceEnd(bytes, 0, bytes.length);
-  const reading: Reading = { bytes, at, raw: options.raw ?? NO_NAMES, valuesLeft: JSON_VALUES_MAX };
+  const { raw = NO_NAMES, valuesMax = JSON_VALUES_MAX } = options;
+  const reading: Reading = { bytes, at, raw, valuesMax, valuesLeft: valuesMax };
   const node = parseValue(reading, 0);
   if (node !== undefined) {
     skipSpace(reading);
@@ -103,6 +106,7 @@ interface Reading {
   readonly bytes: Uint8Array;
   at: number;
   readonly raw: ReadonlySet<string>;
+  readonly valuesMax: number;
   /** Negative once the text has too many values. */
   valuesLeft: number;
 }
@@ -110,7 +114,7 @@ interface Reading {
 function parseValue(reading: Reading, depth: number): JsonNode | undefined {
   reading.valuesLeft--;
   if (reading.valuesLeft < 0) {
-    fail(reading.at, `at most ${JSON_VALUES_MAX} values`);
+    fail(reading.at, `at most ${reading.valuesMax} values`);
     return undefined;
   }
   const first = reading.bytes[reading.at];

@@ -2,10 +2,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type ByteBudgets, noRoom, RETRY_AFTER_MS } from '../byte-budgets.ts';
 import type { Hold } from '../memory-budget.ts';
-import { BODY_BYTES_MAX, BODY_PACE_BYTES, BODY_PACE_MS, BODY_VALUES_MAX } from './limits.ts';
+import { BODY_BYTES_MAX, BODY_PACE_BYTES, BODY_PACE_MS } from './limits.ts';
 import { readMessage } from './message-json.ts';
 import { refuse, refuseJson } from './refusals.ts';
-import { ValueCount } from './value-count.ts';
 
 export interface Received {
   readonly json: unknown;
@@ -31,13 +30,13 @@ export async function receive(
   const read = bytes && readMessage(bytes);
   if (read?.kind === 'read') return { json: read.value, release: () => hold.release() };
   hold.release();
-  if (read !== undefined) refuseJson(response, `Parse error: the body must be JSON: ${read.message}`);
+  if (read?.isTooLarge === true) refuse(response, 413, `The body holds too much: ${read.message}`);
+  else if (read !== undefined) refuseJson(response, `Parse error: the body must be JSON: ${read.message}`);
   return undefined;
 }
 
 async function collected(request: IncomingMessage, response: ServerResponse, hold: Hold): Promise<Buffer | undefined> {
   const chunks: Buffer[] = [];
-  const values = new ValueCount();
   let length = 0;
   let pacedLength = 0;
   const slow = setInterval(() => {
@@ -54,10 +53,6 @@ async function collected(request: IncomingMessage, response: ServerResponse, hol
       length += chunk.length;
       if (length > BODY_BYTES_MAX) {
         refuseLast(response, 413, `The body must have at most ${BODY_BYTES_MAX} bytes`);
-        return undefined;
-      }
-      if (values.add(chunk) > BODY_VALUES_MAX) {
-        refuseLast(response, 413, `The body must have at most ${BODY_VALUES_MAX} values`);
         return undefined;
       }
       if (!hold.tryGrow(length)) {

@@ -5,8 +5,8 @@ const MIB = 2 ** 20;
 /** Bytes of a body: a component of 64 MiB in base64, and the members around it. */
 export const BODY_BYTES_MAX: number = 88 * MIB;
 /**
- * Values in the JSON of a body: a transaction with the maximum number of events, each with a hundred values. The thread
- * that all clients share parses them three times: itself, the library of the protocol, and a tool.
+ * Values in the JSON of a body, the arguments of a tool counted as one: thirty million empty objects fit into a body,
+ * and would cost gigabytes, and a minute of the thread that all clients share.
  */
 export const BODY_VALUES_MAX: number = 2 ** 17;
 /** Bytes of an answer of the HTTP API to a tool. A longer one is refused, and the tool explains how to ask for less. */

@@ -5,6 +5,7 @@
  * repeated name is refused; inside the arguments, the tool or the HTTP API refuses it.
  */
 import { type JsonFault, type JsonNode, parseJson } from '#model';
+import { BODY_VALUES_MAX } from './limits.ts';
 
 const RAW: ReadonlySet<string> = new Set(['arguments']);
 
@@ -24,7 +25,7 @@ class RawArguments {
 export type ReadMessage = { readonly kind: 'read'; readonly value: unknown } | JsonFault;
 
 export function readMessage(bytes: Uint8Array): ReadMessage {
-  const node = parseJson(bytes, { raw: RAW });
+  const node = parseJson(bytes, { raw: RAW, valuesMax: BODY_VALUES_MAX });
   return node.kind === 'fault' ? node : { kind: 'read', value: valueOf(node) };
 }
 
