@@ -18,7 +18,7 @@ import {
   WASTE_PER_SECOND,
 } from '../../src/transport/grpc/wire/stream-limits.ts';
 import * as http from '../../src/transport/http/limits.ts';
-import { STALLED_ANSWER_MS } from '../../src/transport/http-connections.ts';
+import { KEEP_ALIVE_TIMEOUT_MS, STALLED_ANSWER_MS, TIMEOUT_LOOK_MS } from '../../src/transport/http-connections.ts';
 
 export interface LimitRow {
   readonly what: string;
@@ -265,11 +265,10 @@ export const LIMIT_TABLES: readonly LimitTable[] = [
       row('Headers', count(http.HEADERS_MAX), INVALID, 'HEADERS_MAX'),
       row(
         'Time to receive a request; its headers; interval of the check',
-        `${ms(http.REQUEST_TIMEOUT_MS)}, ${ms(http.HEADERS_TIMEOUT_MS)}; ${ms(http.TIMEOUT_LOOK_MS)}`,
+        `${ms(http.REQUEST_TIMEOUT_MS)}, ${ms(http.HEADERS_TIMEOUT_MS)}; ${ms(TIMEOUT_LOOK_MS)}`,
         INVALID,
         'REQUEST_TIMEOUT_MS',
         'HEADERS_TIMEOUT_MS',
-        'TIMEOUT_LOOK_MS',
       ),
       row('Time to receive a body of up to 16 KiB', ms(http.SMALL_BODY_MS), INVALID, 'SMALL_BODY_MS'),
       row(
@@ -303,7 +302,7 @@ export const LIMIT_TABLES: readonly LimitTable[] = [
         'the connection with the longest wait for a whole request is closed',
         'CONNECTIONS_MAX',
       ),
-      row('Idle time of a connection', ms(http.KEEP_ALIVE_TIMEOUT_MS), 'it is closed', 'KEEP_ALIVE_TIMEOUT_MS'),
+      row('Idle time of a connection', ms(KEEP_ALIVE_TIMEOUT_MS), 'it is closed'),
       row(
         'Unread request data after a response that ends its connection',
         `${bytes(http.LINGER_BYTES_MAX)}, ${ms(http.LINGER_MS)}`,

@@ -9,9 +9,15 @@
  *
  * The socket timeout of node:http counts bytes that the kernel has accepted as progress.
  */
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { ServerOptions as HttpOptions, IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { type ErrorLog, formatAddress, listen } from '#base';
 import { ConnectionPlaces, type Place, type Waiting } from './connection-places.ts';
+import type { SecurePorts } from './secure.ts';
+import { type ListenPlace, listenOptions } from './server-options.ts';
+
+// An import would also load what node:http loads lazily: a client for the web.
+const { createServer } = process.getBuiltinModule('node:http');
 
 export interface HttpConnectionsOptions {
   /** Connections at a time. */
@@ -29,6 +35,18 @@ export const STALLED_ANSWER_MS = 60_000;
 
 /** Idle timeout of a connection, longer than that of common load balancers (60 s). */
 export const KEEP_ALIVE_TIMEOUT_MS = 72_000;
+/** Period of checks for the timeouts of requests. */
+export const TIMEOUT_LOOK_MS = 1_000;
+
+/** A server of node:http with these bounds on its requests. */
+export function createHttpServer(
+  secure: SecurePorts | undefined,
+  bounds: Pick<HttpOptions, 'maxHeaderSize' | 'headersTimeout' | 'requestTimeout' | 'requireHostHeader'>,
+  listener: RequestListener,
+): Server {
+  const times = { connectionsCheckingInterval: TIMEOUT_LOOK_MS, keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS };
+  return (secure?.createHttpServer ?? createServer)({ ...bounds, ...times }, listener);
+}
 
 /** A body that brings so much between two checks makes progress. */
 const BODY_BYTES_PER_LOOK = 2 * 1024;
@@ -40,6 +58,7 @@ interface Asked {
 }
 
 export class HttpConnections {
+  readonly #server: Server;
   readonly #isSecure: boolean;
   readonly #places: ConnectionPlaces;
   readonly #open = new Set<Connection>();
@@ -49,6 +68,7 @@ export class HttpConnections {
   readonly #looking: NodeJS.Timeout;
 
   constructor(server: Server, options: HttpConnectionsOptions) {
+    this.#server = server;
     this.#isSecure = options.isSecure;
     server.timeout = options.answerMs ?? STALLED_ANSWER_MS;
     this.#places = new ConnectionPlaces(options.max, options.onDisplaced);
@@ -66,10 +86,23 @@ export class HttpConnections {
     return this.#places.makeRoom();
   }
 
-  /** Ends connections that have sent nothing or have got everything: Node counts them as busy, and would wait. */
-  close(): void {
+  /** Listens, and returns the URL. @throws DatabaseError `unavailable` when the address cannot be bound. */
+  async listen(place: ListenPlace, port: Parameters<typeof listen>[2], logger: ErrorLog): Promise<string> {
+    const bound = await listen(this.#server, listenOptions(place), port, logger);
+    return `${this.#isSecure ? 'https' : 'http'}://${formatAddress({ host: place.host, port: bound })}`;
+  }
+
+  /** Stops listening, waits for the end of streams, and closes idle connections; at the deadline all. */
+  async close(deadlineMs: number, endStreams: () => Promise<void> = async () => undefined): Promise<void> {
     clearInterval(this.#looking);
+    // Node counts connections that have sent nothing, or have got everything, as busy.
     for (const { socket } of this.#open) if (socket.bytesRead === 0 || socket.writableFinished) socket.destroy();
+    const closed = new Promise((resolve) => this.#server.close(resolve));
+    await endStreams();
+    this.#server.closeIdleConnections();
+    const deadline = setTimeout(() => this.#server.closeAllConnections(), deadlineMs);
+    await closed;
+    clearTimeout(deadline);
   }
 
   #came(socket: Socket): void {

@@ -1,4 +1,5 @@
 /** Options that the servers for clients share: gRPC, HTTP and MCP; and the ports that they listen at. */
+import type { Address } from '#base';
 import type { Logger, Metrics, Tracer } from '#observability';
 import type { Access } from './access.ts';
 import type { ByteBudgets } from './byte-budgets.ts';
@@ -44,10 +45,10 @@ export interface HeldPort {
   take(): { readonly handle: unknown };
 }
 
+/** Where a server listens. */
+export type ListenPlace = Pick<ServerOptions, 'host' | 'port' | 'held'>;
+
 /** Options of `listen`: the address, or the held port. */
-export function listenOptions(
-  { host, port }: { readonly host: string; readonly port: number },
-  held: HeldPort | undefined,
-): { readonly host: string; readonly port: number; readonly handle?: unknown } {
+export function listenOptions({ host, port, held }: ListenPlace): Address & { readonly handle?: unknown } {
   return held === undefined ? { host, port } : { host, port, ...held.take() };
 }

@@ -102,7 +102,7 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
     },
     elsewhere: connections && ((call, failure) => relayed(connections, relay, call, failure)),
   });
-  const port = await server.connections.listen({ host, port: options.port, held: options.held });
+  const port = await server.connections.listen(options);
   const announceDrain = (): void => {
     draining = true;
     health.refresh();

@@ -109,11 +109,6 @@ export const SMALL_BODY_MS = 15_000;
 export const REQUEST_TIMEOUT_MS = 60_000;
 export const HEADERS_TIMEOUT_MS = 10_000;
 
-/** Period of checks for these timeouts. */
-export const TIMEOUT_LOOK_MS = 1_000;
-
-export { KEEP_ALIVE_TIMEOUT_MS } from '../http-connections.ts';
-
 /** Connections at a time. One more evicts the connection that has been idle longest (ADR 0015). */
 export const CONNECTIONS_MAX = 4_096;
 /**

@@ -6,13 +6,13 @@
  */
 import type { IncomingMessage, RequestListener, Server } from 'node:http';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
-import { assert, BrokenInvariant, type Clock, cannotListen, type DatabaseError, formatAddress, giveBack } from '#base';
+import { BrokenInvariant, type Clock, type DatabaseError, giveBack } from '#base';
 import { type LogFields, type Probes, traceFields } from '#observability';
 import { isBug, isFatal, type Service } from '#service';
 import { authenticationOff } from '../access.ts';
-import { HttpConnections } from '../http-connections.ts';
+import { createHttpServer, HttpConnections } from '../http-connections.ts';
 import { Origins } from '../origins.ts';
-import { listenOptions, type ServerOptions, type WebServer } from '../server-options.ts';
+import type { ServerOptions, WebServer } from '../server-options.ts';
 import { WorkQueue } from '../work-queue.ts';
 import { BodyIntake } from './body-intake.ts';
 import { Compression } from './compression.ts';
@@ -22,9 +22,16 @@ import { formOf } from './form-request.ts';
 import { notFound, toDatabaseError } from './framework-errors.ts';
 import { Gate, rateRefusal } from './gate.ts';
 import { answerHalfClosed } from './half-closed.ts';
-import { BODY_BYTES_MAX, CONNECTIONS_MAX, HEADER_BYTES_MAX, PIPELINED_MAX } from './limits.ts';
+import {
+  BODY_BYTES_MAX,
+  CONNECTIONS_MAX,
+  HEADER_BYTES_MAX,
+  HEADERS_MAX,
+  HEADERS_TIMEOUT_MS,
+  PIPELINED_MAX,
+  REQUEST_TIMEOUT_MS,
+} from './limits.ts';
 import { lingerAfterAnswer } from './lingering.ts';
-import { createHttpServer, PORT } from './listening.ts';
 import { HttpMemory } from './memory.ts';
 import { refusalOfForm, refusalOfStranger } from './other-origins.ts';
 import { HttpRelaying } from './relaying.ts';
@@ -62,14 +69,15 @@ export interface HttpServerOptions extends ServerOptions {
  */
 export async function startHttpServer(options: HttpServerOptions): Promise<WebServer> {
   const front = new HttpFront(options);
-  const address = await front.listen();
-  return { address, makeRoom: () => front.makeRoom(), close: (deadlineMs) => front.close(deadlineMs) };
+  await front.listen();
+  return front;
 }
 
 const NO_HEADERS: HttpReply['headers'] = {};
 const LAST_OF_CONNECTION: HttpReply['headers'] = { connection: 'close' };
 
-class HttpFront {
+class HttpFront implements WebServer {
+  address = '';
   readonly #options: HttpServerOptions;
   readonly #context: RouteContext;
   readonly #records: RequestRecords;
@@ -141,18 +149,10 @@ class HttpFront {
     });
   }
 
-  /** Returns the URL, with the bound port. */
-  async listen(): Promise<string> {
-    const { host, port, held } = this.#options;
-    try {
-      await this.#fastify.listen(listenOptions({ host, port }, held));
-      const address = this.#fastify.server.address();
-      assert(address !== null && typeof address === 'object', 'A server that listens has a port', address);
-      const scheme = this.#options.secure === undefined ? 'http' : 'https';
-      return `${scheme}://${formatAddress({ host, port: address.port })}`;
-    } catch (cause) {
-      throw cause instanceof Error ? cannotListen({ host, port }, PORT, cause) : cause;
-    }
+  async listen(): Promise<void> {
+    const port = { what: 'HTTP', setting: '--http-port' };
+    await this.#fastify.ready();
+    this.address = await this.#connections.listen(this.#options, port, this.#options.logger);
   }
 
   makeRoom(): boolean {
@@ -161,14 +161,8 @@ class HttpFront {
 
   async close(deadlineMs: number): Promise<void> {
     this.#closing = true;
-    this.#connections.close();
-    const deadline = setTimeout(() => this.#fastify.server.closeAllConnections(), deadlineMs);
-    try {
-      await this.#fastify.close();
-    } finally {
-      clearTimeout(deadline);
-      this.#relaying?.close();
-    }
+    await this.#connections.close(deadlineMs);
+    this.#relaying?.close();
   }
 
   /** Judges a request by its head. `done` reads the body, which is not called for a request that is answered. */
@@ -213,7 +207,14 @@ class HttpFront {
 
   #createServer(handle: RequestListener): Server {
     const inTurn = this.#lines.inTurn(handle);
-    const server = createHttpServer(inTurn, this.#options);
+    const bounds = {
+      maxHeaderSize: HEADER_BYTES_MAX,
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      requestTimeout: REQUEST_TIMEOUT_MS,
+      requireHostHeader: false,
+    };
+    const server = createHttpServer(this.#options.secure, bounds, inTurn);
+    server.maxHeadersCount = HEADERS_MAX;
     // Without a listener Node would send 100 Continue before the request is checked.
     return server.on('checkContinue', (request, response) => {
       this.#unsentBodies.add(request);
@@ -228,8 +229,6 @@ class HttpFront {
       schemaController: { compilersFactory: NO_SCHEMAS },
       bodyLimit: BODY_BYTES_MAX,
       serverFactory: (handle) => this.#createServer(handle),
-      forceCloseConnections: 'idle',
-      return503OnClosing: false,
       rewriteUrl: ({ url = '' }) => originForm(url),
       routerOptions: { maxParamLength: HEADER_BYTES_MAX, querystringParser: () => ({}) },
       clientErrorHandler: (error, socket) => {

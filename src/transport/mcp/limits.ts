@@ -31,8 +31,6 @@ export const CONNECTIONS_MAX = 1_000;
 /** Timeouts for the headers of a request, and for all of it. */
 export const HEADERS_MS = 10_000;
 export const REQUEST_MS = 120_000;
-/** Interval of the checks for slow requests. */
-export const TIMEOUT_LOOK_MS = 1_000;
 /** Minimum rate of a body; the last bytes have as long. */
 export const BODY_PACE_BYTES: number = 16 * 1024;
 export const BODY_PACE_MS = 15_000;

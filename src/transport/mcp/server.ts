@@ -1,17 +1,17 @@
 /** The server of the MCP endpoint: one path, bodies within limits, and a graceful end. */
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Credentials, challenge, type Principal } from '#auth';
-import { DatabaseError, formatAddress, listen } from '#base';
+import { DatabaseError } from '#base';
 import { type Access, HeaderLines } from '../access.ts';
-import { HttpConnections, KEEP_ALIVE_TIMEOUT_MS } from '../http-connections.ts';
+import { createHttpServer, HttpConnections } from '../http-connections.ts';
 import { type AllowedOrigins, Origins } from '../origins.ts';
 import { COUNTED } from '../rate-limits.ts';
 import type { Relay } from '../relay.ts';
 import type { Dial } from '../secure.ts';
-import { listenOptions, type ServerOptions, type WebServer } from '../server-options.ts';
+import type { ServerOptions, WebServer } from '../server-options.ts';
 import { Api } from './api.ts';
 import { receive } from './bodies.ts';
-import { CONNECTIONS_MAX, HEADER_BYTES_MAX, HEADERS_MS, REQUEST_MS, TIMEOUT_LOOK_MS } from './limits.ts';
+import { CONNECTIONS_MAX, HEADER_BYTES_MAX, HEADERS_MS, REQUEST_MS } from './limits.ts';
 import { messageCount, methodsOf } from './messages.ts';
 import { McpMeters } from './meters.ts';
 import type { Protocol } from './protocol.ts';
@@ -20,9 +20,6 @@ import { type McpNodes, McpRelaying } from './relaying.ts';
 import { type ProtectedResource, ResourceMetadata } from './resource-metadata.ts';
 import { sessionIdAt } from './session-ids.ts';
 import type { Asker } from './sessions.ts';
-
-// An import would load the whole module, including a client for the web.
-const { createServer } = process.getBuiltinModule('node:http');
 
 export interface McpServerOptions extends ServerOptions {
   /** URL of this node's HTTP API: `http://host:port`, or `https:`. */
@@ -72,13 +69,13 @@ const ANYBODY: Caller = {};
  */
 export async function startMcpServer(options: McpServerOptions): Promise<WebServer> {
   const front = new McpFront(options);
-  const address = await front.listen();
-  return { address, makeRoom: () => front.makeRoom(), close: (deadlineMs) => front.close(deadlineMs) };
+  await front.listen();
+  return front;
 }
 
-class McpFront {
+class McpFront implements WebServer {
+  address = '';
   readonly #options: McpServerOptions;
-  readonly #server: Server;
   readonly #connections: HttpConnections;
   readonly #meters: McpMeters;
   readonly #relaying: McpRelaying;
@@ -93,21 +90,18 @@ class McpFront {
     this.#origins = new Origins({ host, allowed });
     this.#meters = new McpMeters(metrics);
     this.#relaying = new McpRelaying(relay, nodes, tracer);
-    const times = {
-      headersTimeout: HEADERS_MS,
-      requestTimeout: REQUEST_MS,
-      connectionsCheckingInterval: TIMEOUT_LOOK_MS,
-      keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
-    };
-    const limits = { maxHeaderSize: HEADER_BYTES_MAX, ...times };
-    const create = options.secure?.createHttpServer ?? createServer;
-    this.#server = create(limits, (request, response) => void this.#answer(request, response));
+    const bounds = { maxHeaderSize: HEADER_BYTES_MAX, headersTimeout: HEADERS_MS, requestTimeout: REQUEST_MS };
+    const server = createHttpServer(
+      options.secure,
+      bounds,
+      (request, response) => void this.#answer(request, response),
+    );
     // Connections also listen for these events, so that Node does not answer them by itself.
-    this.#server.on('checkContinue', (request, response) => {
+    server.on('checkContinue', (request, response) => {
       response.writeContinue();
       void this.#answer(request, response);
     });
-    this.#connections = new HttpConnections(this.#server, {
+    this.#connections = new HttpConnections(server, {
       max: options.connectionsMax ?? CONNECTIONS_MAX,
       isSecure: options.secure !== undefined,
       onDisplaced: (waiting) =>
@@ -117,14 +111,10 @@ class McpFront {
     this.#sweeping.unref();
   }
 
-  async listen(): Promise<string> {
-    const { host, held, secure, logger } = this.#options;
-    const address = listenOptions(this.#options, held);
-    const port = await listen(this.#server, address, { what: 'MCP', setting: '--mcp-port' }, logger);
-    const bound = `${secure === undefined ? 'http' : 'https'}://${formatAddress({ host, port })}`;
-    const resource = this.#options.resourceAt?.(bound);
-    this.#metadata = resource && new ResourceMetadata(resource);
-    return bound;
+  async listen(): Promise<void> {
+    const { resourceAt, logger } = this.#options;
+    this.address = await this.#connections.listen(this.#options, { what: 'MCP', setting: '--mcp-port' }, logger);
+    this.#metadata = resourceAt && new ResourceMetadata(resourceAt(this.address));
   }
 
   makeRoom(): boolean {
@@ -133,16 +123,10 @@ class McpFront {
 
   async close(deadlineMs: number): Promise<void> {
     clearInterval(this.#sweeping);
-    this.#connections.close();
-    const closed = new Promise<void>((resolve) => {
-      this.#server.close(() => resolve());
+    await this.#connections.close(deadlineMs, async () => {
+      this.#relaying.endStreams();
+      await (await this.#protocol)?.close();
     });
-    this.#relaying.endStreams();
-    await (await this.#protocol)?.close();
-    this.#server.closeIdleConnections();
-    const deadline = setTimeout(() => this.#server.closeAllConnections(), deadlineMs);
-    await closed;
-    clearTimeout(deadline);
     this.#relaying.close();
   }
 

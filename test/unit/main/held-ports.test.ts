@@ -26,7 +26,7 @@ it('answers 503 until a server takes the port over, and then nothing more', asyn
   expect([early.status, early.headers.get('retry-after'), early.headers.get(UNTRIED)]).toEqual([503, '1', 'true']);
   expect(await early.json()).toEqual({ error: { code: 'INTERNAL', message: WHY, details: { reason: 'Starting' } } });
   const server = createServer((_request, response) => response.end('served'));
-  await new Promise<void>((resolve) => server.listen(listenOptions(ADDRESS, port), resolve));
+  await new Promise<void>((resolve) => server.listen(listenOptions({ ...ADDRESS, held: port }), resolve));
   onTestFinished(() => void server.close());
   ports[Symbol.dispose]();
   expect(await (await fetch(url, { headers: { connection: 'close' } })).text()).toBe('served');

@@ -24,7 +24,7 @@ import { FrameFloods, headBytes, type RequestBytes } from '../../frame-floods.ts
 import { ping } from '../../liveness.ts';
 import { announceSettings, NO_HPACK_TABLE } from '../../opening.ts';
 import { OF_CLIENTS } from '../../own-headers.ts';
-import { type HeldPort, listenOptions } from '../../server-options.ts';
+import { type ListenPlace, listenOptions } from '../../server-options.ts';
 import type { FrameFault } from './frame-reader.ts';
 import type { EndReason, WireParts } from './parts.ts';
 import { type MethodRule, type PeerConnection, PeerStream, type PeerStreamParts, STREAM_BYTES } from './peer-stream.ts';
@@ -78,15 +78,6 @@ const NO_METHOD: MethodRule = {
 
 const SWEEP_EVERY_MS = 1_000;
 
-/** Where to listen. */
-export interface ListenPlace {
-  readonly host: string;
-  /** 0 picks a free one. */
-  readonly port: number;
-  /** Absent: the port is bound now. */
-  readonly held?: HeldPort | undefined;
-}
-
 /** Parts of a connection that has a session. */
 interface Served extends PeerConnection {
   /** Its native reading handle. */
@@ -125,7 +116,7 @@ export class Connections {
 
   listen(place: ListenPlace): Promise<number> {
     const { logger } = this.#parts;
-    return listen(this.#server, listenOptions(place, place.held), { what: 'gRPC', setting: '--grpc-port' }, logger);
+    return listen(this.#server, listenOptions(place), { what: 'gRPC', setting: '--grpc-port' }, logger);
   }
 
   /** Closes the connection that has waited longest for a complete request; false: none waits. */
