@@ -56,7 +56,7 @@ async function collected(request: IncomingMessage, response: ServerResponse, hol
         return undefined;
       }
       if (!hold.tryGrow(length)) {
-        refuseBusy(response);
+        refuseLast(response, 503, noRoom().message, { 'retry-after': String(Math.ceil(RETRY_AFTER_MS / 1000)) });
         return undefined;
       }
       chunks.push(chunk);
@@ -69,10 +69,6 @@ async function collected(request: IncomingMessage, response: ServerResponse, hol
     clearInterval(slow);
   }
   return Buffer.concat(chunks);
-}
-
-function refuseBusy(response: ServerResponse): void {
-  refuseLast(response, 503, noRoom().message, { 'retry-after': String(Math.ceil(RETRY_AFTER_MS / 1000)) });
 }
 
 /** The rest of the body is not read. */

@@ -5,18 +5,12 @@
 import { ProtocolError, type ServerContext } from '@modelcontextprotocol/server';
 import type { HeaderOf, Span, Tracer } from '#observability';
 
-export interface TracedCall {
-  readonly context: CallContext;
-  /** Name of an existing tool; absent: the method tells enough. */
-  readonly tool?: string | undefined;
-}
-
 type CallContext = Pick<ServerContext, 'mcpReq' | 'http'>;
 
-/** Runs the work in the span of the call, if there is a tracer. */
+/** Runs the work in the span of the call, if there is a tracer. `tool`: name of an existing one. */
 export async function inCallSpan<Answer>(
   tracer: Tracer | undefined,
-  { context, tool }: TracedCall,
+  { context, tool }: { readonly context: CallContext; readonly tool?: string | undefined },
   work: (span: Span | undefined) => Promise<Answer>,
 ): Promise<Answer> {
   if (tracer === undefined) return work(undefined);

@@ -1,7 +1,7 @@
 /** Publishes a component: builds the multipart body of HTTP from the arguments of the tool. */
 
 import { asked, type ToolCall } from './api-call.ts';
-import { type Arguments, WrongArguments } from './tool-arguments.ts';
+import { type Arguments, integer, oneOf, text, texts, WrongArguments } from './tool-arguments.ts';
 
 const SEGMENTS = { state_view: 'state-views', state_change: 'state-changes' } as const;
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
@@ -12,17 +12,17 @@ const VIEW_ONLY = ['key_type', 'reduce_fn', 'events'];
  * @throws WrongArguments, ApiFailure, RequestFailed
  */
 export async function publishComponent(given: Arguments, call: ToolCall): Promise<string> {
-  const type = given.oneOf('component_type', ['state_view', 'state_change']);
+  const type = given.required('component_type', oneOf('state_view', 'state_change'));
   const form = new FormData();
   const bytes = componentIn(given);
   const metadata = JSON.stringify(type === 'state_view' ? stateViewIn(given) : stateChangeIn(given));
   form.append('metadata', new Blob([metadata], { type: 'application/json' }));
   form.append('wasm', new Blob([bytes], { type: 'application/wasm' }));
   const encoded = new Response(form);
-  const database = encodeURIComponent(given.text('database'));
+  const database = encodeURIComponent(given.required('database', text));
   return asked(call, {
     method: 'POST',
-    path: `/api/v1/db/${database}/${SEGMENTS[type]}?version=${given.integer('version')}`,
+    path: `/api/v1/db/${database}/${SEGMENTS[type]}?version=${given.required('version', integer)}`,
     accept: 'text/plain',
     body: {
       contentType: encoded.headers.get('content-type') ?? '',
@@ -32,7 +32,7 @@ export async function publishComponent(given: Arguments, call: ToolCall): Promis
 }
 
 function componentIn(given: Arguments): Uint8Array<ArrayBuffer> {
-  const base64 = given.text('wasm_base64');
+  const base64 = given.required('wasm_base64', text);
   if (base64.length % 4 !== 0 || !BASE64.test(base64)) {
     throw new WrongArguments('wasm_base64 must be base64 with its padding and without line breaks');
   }
@@ -40,13 +40,13 @@ function componentIn(given: Arguments): Uint8Array<ArrayBuffer> {
 }
 
 function stateViewIn(given: Arguments): object {
-  const events = given.texts('events') ?? [];
+  const events = given.optional('events', texts) ?? [];
   return {
-    state_view_name: given.text('name'),
-    content_type: given.text('content_type'),
+    state_view_name: given.required('name', text),
+    content_type: given.required('content_type', text),
     query_temporality: 'revision',
-    key_type: given.optionalOneOf('key_type', ['String', 'Int64', 'None']),
-    reduce_fn: given.optionalText('reduce_fn'),
+    key_type: given.optional('key_type', oneOf('String', 'Int64', 'None')),
+    reduce_fn: given.optional('reduce_fn', text),
     ...(events.length === 0 ? { event_selector: {} } : { events }),
   };
 }
@@ -55,6 +55,6 @@ function stateChangeIn(given: Arguments): object {
   const other = VIEW_ONLY.find((name) => given.has(name));
   if (other !== undefined) throw new WrongArguments(`${other} is for a state_view; a state_change has none`);
   // The content type of a State Change has no meaning, but the specification requires one.
-  given.text('content_type');
-  return { state_change_name: given.text('name') };
+  given.required('content_type', text);
+  return { state_change_name: given.required('name', text) };
 }

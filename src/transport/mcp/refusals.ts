@@ -6,37 +6,24 @@ const SERVER_ERROR = -32_000;
 const INVALID_REQUEST = -32_600;
 const PARSE_ERROR = -32_700;
 
-export function refuse(
-  response: ServerResponse,
-  status: number,
-  message: string,
-  headers: Readonly<Record<string, string>> = {},
-): void {
-  answer(response, { status, headers, id: null, error: { code: SERVER_ERROR, message } });
+type Headers = Readonly<Record<string, string>>;
+
+export function refuse(response: ServerResponse, status: number, message: string, headers: Headers = {}): void {
+  answer(response, status, { error: { code: SERVER_ERROR, message }, id: null }, headers);
 }
 
 export function refuseJson(response: ServerResponse, message: string): void {
-  answer(response, { status: 400, headers: {}, id: null, error: { code: PARSE_ERROR, message } });
+  answer(response, 400, { error: { code: PARSE_ERROR, message }, id: null });
 }
 
 /** Refuses the request of a body with this id. */
 export function refuseRequest(response: ServerResponse, id: RequestId, message: string): void {
-  answer(response, { status: 400, headers: {}, id, error: { code: INVALID_REQUEST, message } });
+  answer(response, 400, { error: { code: INVALID_REQUEST, message }, id });
 }
 
-interface Refusal {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly id: RequestId | null;
-  readonly error: { readonly code: number; readonly message: string };
-}
-
-function answer(response: ServerResponse, { status, headers, id, error }: Refusal): void {
-  const body = JSON.stringify({ jsonrpc: '2.0', error, id });
-  response.writeHead(status, {
-    ...headers,
-    'content-type': 'application/json',
-    'content-length': Buffer.byteLength(body),
-  });
+function answer(response: ServerResponse, status: number, refusal: object, headers: Headers = {}): void {
+  const body = JSON.stringify({ jsonrpc: '2.0', ...refusal });
+  const length = Buffer.byteLength(body);
+  response.writeHead(status, { ...headers, 'content-type': 'application/json', 'content-length': length });
   response.end(body);
 }

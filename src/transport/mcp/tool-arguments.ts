@@ -48,55 +48,42 @@ export class Arguments {
     return this.#members.has(name);
   }
 
-  /** For a required argument. */
-  text(name: string): string {
-    return this.optionalText(name) ?? wrong(name, 'a text');
+  required<Value>(name: string, read: ReadArgument<Value>): Value {
+    return this.optional(name, read) ?? wrong(name, 'given');
   }
 
-  optionalText(name: string): string | undefined {
+  optional<Value>(name: string, read: ReadArgument<Value>): Value | undefined {
     const node = this.#members.get(name);
-    if (node === undefined) return undefined;
-    return node.kind === 'string' ? wellFormed(name, node.value) : wrong(name, 'a text', node);
+    return node && read(node, name);
   }
+}
 
-  /** At least 1; for a required argument. */
-  integer(name: string): number {
-    const node = this.#members.get(name);
-    const value = node?.kind === 'number' ? Number(node.text) : Number.NaN;
-    return Number.isSafeInteger(value) && value >= 1 ? value : wrong(name, 'an integer from 1 on', node);
-  }
+/** Reads the value of an argument. @throws WrongArguments */
+type ReadArgument<Value> = (node: JsonNode, name: string) => Value;
 
-  /** The bytes of an object, whose members are not checked; for a required argument. */
-  object(name: string): Uint8Array {
-    return this.optionalObject(name) ?? wrong(name, 'an object');
-  }
+export const text: ReadArgument<string> = (node, name) =>
+  node.kind === 'string' ? wellFormed(name, node.value) : wrong(name, 'a text', node);
 
-  optionalObject(name: string): Uint8Array | undefined {
-    const node = this.#members.get(name);
-    if (node === undefined) return undefined;
-    return node.kind === 'raw' && isObject(node.bytes) ? node.bytes : wrong(name, 'an object', node);
-  }
+export const texts: ReadArgument<readonly string[]> = (node, name) => {
+  const items = node.kind === 'array' && node.items.every(({ kind }) => kind === 'string') ? node.items : undefined;
+  return items?.map((item) => text(item, name)) ?? wrong(name, 'a list of texts', node);
+};
 
-  texts(name: string): readonly string[] | undefined {
-    const node = this.#members.get(name);
-    if (node === undefined) return undefined;
-    const items = node.kind === 'array' ? node.items : wrong(name, 'a list of texts', node);
-    return items.map((item) =>
-      item.kind === 'string' ? wellFormed(name, item.value) : wrong(name, 'a list of texts', node),
-    );
-  }
+/** At least 1. */
+export const integer: ReadArgument<number> = (node, name) => {
+  const value = node.kind === 'number' ? Number(node.text) : Number.NaN;
+  return Number.isSafeInteger(value) && value >= 1 ? value : wrong(name, 'an integer from 1 on', node);
+};
 
-  /** For a required argument. */
-  oneOf<Word extends string>(name: string, words: readonly Word[]): Word {
-    return this.optionalOneOf(name, words) ?? wrong(name, `one of ${words.join(', ')}`);
-  }
+/** The bytes of an object, whose members are not checked. */
+export const object: ReadArgument<Uint8Array> = (node, name) =>
+  node.kind === 'raw' && isObject(node.bytes) ? node.bytes : wrong(name, 'an object', node);
 
-  optionalOneOf<Word extends string>(name: string, words: readonly Word[]): Word | undefined {
-    const node = this.#members.get(name);
-    if (node === undefined) return undefined;
+export function oneOf<Word extends string>(...words: readonly Word[]): ReadArgument<Word> {
+  return (node, name) => {
     const word = words.find((each) => node.kind === 'string' && each === node.value);
     return word ?? wrong(name, `one of ${words.join(', ')}`, node);
-  }
+  };
 }
 
 /** The members of an object without repeated names; members named in `raw` stay bytes. @throws WrongArguments */
@@ -110,8 +97,8 @@ export function membersOf(bytes: Uint8Array, name: string, raw?: ReadonlySet<str
  * A text that UTF-8 can represent: any other would reach the HTTP API changed.
  * @throws WrongArguments
  */
-export function wellFormed(name: string, text: string): string {
-  if (text.isWellFormed()) return text;
+export function wellFormed(name: string, value: string): string {
+  if (value.isWellFormed()) return value;
   throw new WrongArguments(`${name} must not contain an unpaired surrogate`);
 }
 

@@ -8,8 +8,12 @@ import {
   type ArgumentSchema,
   type Arguments,
   type ArgumentsSchema,
+  integer,
   isObject,
   membersOf,
+  object,
+  oneOf,
+  text,
   WrongArguments,
   wellFormed,
 } from './tool-arguments.ts';
@@ -31,8 +35,8 @@ const COMMAND_BODY: ReadonlySet<string> = new Set(['body']);
 /** Members of a command with a path. */
 const DESCRIPTION: ReadonlySet<string> = new Set(['method', 'path', 'body']);
 
-const text = (description: string): ArgumentSchema => ({ type: 'string', description });
-const integer = (description: string): ArgumentSchema => ({ type: 'integer', minimum: 1, description });
+const textSchema = (description: string): ArgumentSchema => ({ type: 'string', description });
+const integerSchema = (description: string): ArgumentSchema => ({ type: 'integer', minimum: 1, description });
 const anyObject = (description: string): ArgumentSchema => {
   return { type: 'object', description, additionalProperties: true };
 };
@@ -49,7 +53,7 @@ export const TOOLS: readonly Tool[] = [
     inputSchema: schema(
       {
         method: { type: 'string', enum: ['GET', 'POST'], default: 'GET', description: 'GET reads, POST writes.' },
-        path: text('Such as /, /db/orders/latest, or /api/v1/db/orders (POST: a transaction).'),
+        path: textSchema('Such as /, /db/orders/latest, or /api/v1/db/orders (POST: a transaction).'),
         query_params: anyObject('Parameters of the query. They are encoded, an object under q as a query of events.'),
         body: anyObject('For POST: the JSON body, such as {"events": [...], "conditions": [...]}.'),
       },
@@ -63,9 +67,9 @@ export const TOOLS: readonly Tool[] = [
       'Runs a command of a State Change, a component that decides which events follow from it, and commits these. Answers the transaction, or why the command was refused.',
     inputSchema: schema(
       {
-        database: text('Its name.'),
-        state_change: text('Name of the State Change.'),
-        version: integer('Version of the State Change.'),
+        database: textSchema('Its name.'),
+        state_change: textSchema('Name of the State Change.'),
+        version: integerSchema('Version of the State Change.'),
         command: anyObject(
           'The command: {"path", "body"}, and "method" unless it is POST, for one that is told apart by its path, or else the body alone.',
         ),
@@ -80,14 +84,16 @@ export const TOOLS: readonly Tool[] = [
       'Publishes a WebAssembly component: a State View, which folds events into a state, or a State Change, which decides commands. service://guides/authoring says how one is written.',
     inputSchema: schema(
       {
-        database: text('Its name.'),
+        database: textSchema('Its name.'),
         component_type: { type: 'string', enum: ['state_view', 'state_change'], description: 'What it is.' },
-        name: text('Name of the State View or State Change.'),
-        version: integer('The version that this is to be: one more than the last that was given, 1 for the first.'),
-        content_type: text('Media type of the rendered state; not used of a State Change.'),
-        wasm_base64: text('The component, in base64.'),
+        name: textSchema('Name of the State View or State Change.'),
+        version: integerSchema(
+          'The version that this is to be: one more than the last that was given, 1 for the first.',
+        ),
+        content_type: textSchema('Media type of the rendered state; not used of a State Change.'),
+        wasm_base64: textSchema('The component, in base64.'),
         key_type: { type: 'string', enum: ['String', 'Int64', 'None'], description: 'Of a State View: of its key.' },
-        reduce_fn: text('Of a State View: the function that folds; reduce unless given.'),
+        reduce_fn: textSchema('Of a State View: the function that folds; reduce unless given.'),
         events: { type: 'array', items: { type: 'string' }, description: 'Of a State View: the types that it folds.' },
       },
       ['database', 'component_type', 'name', 'version', 'content_type', 'wasm_base64'],
@@ -97,10 +103,10 @@ export const TOOLS: readonly Tool[] = [
 ];
 
 async function fetchFromApi(given: Arguments, call: ToolCall): Promise<string> {
-  const method = given.optionalOneOf('method', ['GET', 'POST']) ?? 'GET';
-  const found = apiPath(given.text('path'), queryOf(given));
-  if ('fault' in found) throw new WrongArguments(`path ${found.fault}; found ${quote(given.text('path'))}`);
-  const bytes = given.optionalObject('body');
+  const method = given.optional('method', oneOf('GET', 'POST')) ?? 'GET';
+  const found = apiPath(given.required('path', text), queryOf(given));
+  if ('fault' in found) throw new WrongArguments(`path ${found.fault}; found ${quote(given.required('path', text))}`);
+  const bytes = given.optional('body', object);
   if (bytes !== undefined && method === 'GET') throw new WrongArguments('body is for POST; a GET has none');
   return asked(call, {
     method,
@@ -113,7 +119,7 @@ async function fetchFromApi(given: Arguments, call: ToolCall): Promise<string> {
 /** An object under `q` is a query of events, in the form of its route: JSON in URL-safe base64. */
 function queryOf(given: Arguments): ReadonlyMap<string, string> {
   const parameters = new Map<string, string>();
-  const bytes = given.optionalObject('query_params');
+  const bytes = given.optional('query_params', object);
   const members = bytes === undefined ? [] : membersOf(bytes, 'query_params', QUERIES);
   for (const [name, node] of members) {
     parameters.set(
@@ -133,10 +139,10 @@ function parameterFrom(name: string, node: JsonNode | JsonFault): string {
 }
 
 function executeStateChange(given: Arguments, call: ToolCall): Promise<string> {
-  const bytes = given.object('command');
-  const segments = ['database', 'state_change'].map((name) => encodeURIComponent(given.text(name)));
+  const bytes = given.required('command', object);
+  const segments = ['database', 'state_change'].map((name) => encodeURIComponent(given.required(name, text)));
   const [database = '', stateChange = ''] = segments;
-  const version = `v${given.integer('version')}`;
+  const version = `v${given.required('version', integer)}`;
   const path = isDescribed(membersOf(bytes, 'command', COMMAND_BODY))
     ? `/api/v1/db/${database}/state-changes/${stateChange}/${version}/execute`
     : `/api/v1/db/${database}/latest/state-changes/${stateChange}/${version}`;
