@@ -219,6 +219,7 @@ export {
   type SentTimestamp,
   showTimestamp,
   TIMESTAMP_RULE,
+  writeTimestamp,
 } from './timestamp-wire.ts';
 export {
   NO_OPTIONS,

@@ -23,20 +23,11 @@ export function authenticationOff(): DatabaseError {
 }
 
 /** HTTP/1 headers as received, name and value alternating: Node would join repeated ones, or drop one. */
-export class HeaderLines implements Credentials {
-  readonly mayBeBrowser: boolean;
-  readonly #lines: readonly string[];
-
-  constructor(lines: readonly string[], { mayBeBrowser }: Required<Pick<Credentials, 'mayBeBrowser'>>) {
-    this.#lines = lines;
-    this.mayBeBrowser = mayBeBrowser;
-  }
-
-  values(name: string): readonly string[] {
-    const values: string[] = [];
-    for (let at = 0; at < this.#lines.length; at += 2) {
-      if (this.#lines[at]?.toLowerCase() === name) values.push(this.#lines[at + 1] ?? '');
-    }
-    return values;
-  }
+export function headerLines(
+  lines: readonly string[],
+  { mayBeBrowser }: Required<Pick<Credentials, 'mayBeBrowser'>>,
+): Credentials {
+  const values = (wanted: string): readonly string[] =>
+    lines.flatMap((name, at) => (at % 2 === 0 && name.toLowerCase() === wanted ? [lines[at + 1] ?? ''] : []));
+  return { mayBeBrowser, values };
 }

@@ -36,8 +36,9 @@ export {
   type OutsideAddresses,
   startGrpcServer,
 } from './grpc/index.ts';
-export { type AllowedOrigins, type HttpServerOptions, startHttpServer } from './http/index.ts';
+export { type HttpServerOptions, startHttpServer } from './http/index.ts';
 export { type McpServerOptions, startMcpServer } from './mcp/index.ts';
+export type { AllowedOrigins } from './origins.ts';
 export { RateLimits } from './rate-limits.ts';
 export { RELAYED, Relay } from './relay.ts';
 export { type Dial, dialWith, type SecurePorts } from './secure.ts';

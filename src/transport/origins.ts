@@ -21,18 +21,13 @@ const EXPOSED_HEADERS =
 
 type Asking = Pick<IncomingHttpHeaders, 'host' | 'origin' | 'sec-fetch-site'>;
 
-export interface OriginsOptions {
-  /** Address that the node listens on. */
-  readonly host: string;
-  readonly allowed: AllowedOrigins;
-}
-
 export class Origins {
   readonly #isLocal: boolean;
   readonly #allowed: readonly string[];
   readonly #names: ReadonlySet<string | undefined>;
 
-  constructor({ host, allowed }: OriginsOptions) {
+  /** `host`: address that the node listens on. */
+  constructor({ host, allowed }: { readonly host: string; readonly allowed: AllowedOrigins }) {
     this.#isLocal = isLoopback(host === '::1' ? '[::1]' : host);
     this.#allowed = allowed === '*' ? [] : allowed;
     this.#names = new Set(this.#allowed.map(hostnameIn));

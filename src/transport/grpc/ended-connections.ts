@@ -1,4 +1,5 @@
 /** Reports connections that were ended because of their input, in a metric and in the log. */
+import { formatAddress } from '#base';
 import type { Logger, Metrics } from '#observability';
 import type { EndedConnection, EndReason } from './wire/parts.ts';
 import { ENDED } from './wire/refusals.ts';
@@ -28,7 +29,5 @@ export function endedConnections(
 
 /** Empty when its socket has closed already. */
 function peerOf({ destroyed, socket }: EndedConnection): string {
-  if (destroyed) return '';
-  const { remoteAddress = '', remotePort } = socket;
-  return `${remoteAddress.includes(':') ? `[${remoteAddress}]` : remoteAddress}:${remotePort}`;
+  return destroyed ? '' : formatAddress({ host: socket.remoteAddress ?? '', port: socket.remotePort ?? 0 });
 }

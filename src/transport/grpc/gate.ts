@@ -72,7 +72,7 @@ export class Gate {
     const { headers } = call.peer;
     const { untilKnown } = headers;
     if (untilKnown !== undefined) return untilKnown.then(() => this.handlerFor(call, method));
-    const found = this.#known(headers) ?? access.authenticator.identify(new SentCredentials(call.peer));
+    const found = this.#known(headers) ?? access.authenticator.identify(credentialsIn(call.peer));
     if (!(found instanceof Promise)) return this.#of(access, found, method);
     return authenticating(found, call.trace?.span).then((principal) => this.#of(access, principal, method));
   };
@@ -101,7 +101,7 @@ export class Gate {
     };
     let found: Principal | Promise<Principal>;
     try {
-      found = access.authenticator.identify(new SentCredentials(opening));
+      found = access.authenticator.identify(credentialsIn(opening));
     } catch (failure) {
       return unknown(failure);
     }
@@ -149,21 +149,16 @@ function refused(failure: unknown): CallStatus {
  * their values, and the result is not a valid credential. It passes on only the first `authorization`: the call is
  * counted for that one, and then refused (Gate).
  */
-class SentCredentials implements Credentials {
-  readonly #opening: Opening;
-
-  constructor(opening: Opening) {
-    this.#opening = opening;
-  }
-
-  get certificate(): X509Certificate | undefined {
-    return this.#opening.certificate;
-  }
-
-  values(name: string): readonly string[] {
-    const { headers } = this.#opening;
-    const several = headers.repeated(name);
-    const value = headers.text(name);
-    return several.length > 0 || value === undefined ? several : [value];
-  }
+function credentialsIn(opening: Opening): Credentials {
+  const { headers } = opening;
+  return {
+    get certificate(): X509Certificate | undefined {
+      return opening.certificate;
+    },
+    values: (name) => {
+      const several = headers.repeated(name);
+      const value = headers.text(name);
+      return several.length > 0 || value === undefined ? several : [value];
+    },
+  };
 }

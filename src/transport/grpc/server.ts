@@ -1,4 +1,5 @@
 /** The gRPC interface of a node. */
+import { formatAddress } from '#base';
 import type { Service } from '#service';
 import type { ServerOptions } from '../server-options.ts';
 import { apiKeyMethods } from './api-keys.ts';
@@ -108,7 +109,7 @@ export async function startGrpcServer(options: GrpcServerOptions): Promise<GrpcS
     health.refresh();
   };
   return {
-    address: `${host.includes(':') ? `[${host}]` : host}:${port}`,
+    address: formatAddress({ host, port }),
     port,
     makeRoom: () => server.connections.makeRoom(),
     announceDrain,

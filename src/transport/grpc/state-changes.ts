@@ -1,5 +1,5 @@
 /** The methods that run State Changes. Their replies are written by hand, and copy the stored bytes of events. */
-import { ByteWriter, beginMessage, writeBytesField, writeTextField, writeVarintField } from '#base';
+import { ByteWriter, beginMessage, NO_BYTES, writeBytesField, writeTextField, writeVarintField } from '#base';
 import { encodeConstraint, NO_OPTIONS, ORIGIN } from '#model';
 import {
   commandCode,
@@ -21,7 +21,6 @@ import type { Call } from './wire/call.ts';
 import { FRAME_HEADER_BYTES, frame } from './wire/framing.ts';
 import type { UnaryMethod } from './wire/method.ts';
 
-const NO_FIELDS = new Uint8Array(0);
 /** The metadata under which a command is recorded. */
 const BATCH_ID = 'x-batch-id';
 
@@ -56,7 +55,7 @@ async function execute(context: GrpcContext, call: Call, bytes: Uint8Array): Pro
     const leader = context.service.leader(request.databaseName);
     throw leader === undefined ? commandError(reply) : commandError(reply).with({ leader });
   }
-  const message = reply.kind === 'committed' ? encodeExecuted(reply.transaction) : NO_FIELDS;
+  const message = reply.kind === 'committed' ? encodeExecuted(reply.transaction) : NO_BYTES;
   call.reply(frame(message), { headers, trailers });
 }
 

@@ -1,6 +1,6 @@
 /** The methods that render State Views. */
-import { type AskedRevision, toAskedRevision } from '#base';
-import type { StateViewBindings } from '#service';
+import { toAskedRevision } from '#base';
+import type { OpenStateViewRequest, StateViewBindings } from '#service';
 import { State } from '../../../proto/gen/cairn/v1/component.ts';
 import type { Requests } from '../../../proto/gen/requests.ts';
 import { sentInstant } from '../request-reader.ts';
@@ -15,27 +15,21 @@ export function stateViewMethods(context: GrpcContext): readonly UnaryMethod[] {
     unary(
       shape('FetchStateView', State),
       // The current state, also of a view in the order of effective time.
-      (asked, call) => render(context, call, { asked, version: undefined, at: 'latest', cut: 'now' }),
+      (asked, call) => render(context, call, asked, { version: undefined, at: 'latest', cut: 'now' }),
     ),
     unary(shape('FetchStateViewAtRevision', State), (asked, call) => {
       const { version, revision, effectiveTimeEndAt: end } = asked;
       const cut = end === undefined ? undefined : sentInstant(end, 'effective_time_end_at');
-      return render(context, call, { asked, version, at: toAskedRevision(revision), cut });
+      return render(context, call, asked, { version, at: toAskedRevision(revision), cut });
     }),
   ];
-}
-
-interface Render {
-  readonly asked: Requests['cairn.v1.FetchStateViewRequest'];
-  readonly version: number | bigint | undefined;
-  readonly at: AskedRevision | 'latest';
-  readonly cut: StateViewBindings['cut'];
 }
 
 async function render(
   { service }: GrpcContext,
   call: Call,
-  { asked: { databaseName, stateViewName: name, parameters: entries }, version, at, cut }: Render,
+  { databaseName, stateViewName: name, parameters: entries }: Requests['cairn.v1.FetchStateViewRequest'],
+  { version, at, cut }: Pick<OpenStateViewRequest, 'version' | 'at'> & Pick<StateViewBindings, 'cut'>,
 ): Promise<Answer<State>> {
   const { signal } = call;
   const opened = await service.openStateView({ databaseName, name, version, at, signal, ...floorsOf(call) });

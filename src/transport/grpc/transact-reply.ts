@@ -12,12 +12,14 @@
 import {
   ByteWriter,
   beginMessage,
+  instantFromMs,
   WIRE_BYTES,
   writeBytesField,
   writeTag,
   writeTextField,
   writeVarintField,
 } from '#base';
+import { writeTimestamp } from '#model';
 import type { RecordedTransaction, TransactionDescription } from '#service';
 import { FRAME_HEADER_BYTES, writeFrameHeader } from './wire/framing.ts';
 
@@ -41,7 +43,7 @@ export function encodeTransactReply(transaction: RecordedTransaction): Uint8Arra
   for (let at = 0; at < FRAME_HEADER_BYTES; at++) writer.u8(0);
   writeVarintField(writer, FIELD.REVISION, transaction.revision);
   writeTextField(writer, FIELD.TRANSACTION_ID, transaction.transactionId);
-  writeTime(transaction.recordedTimeMs);
+  writeTimestamp(writer, FIELD.RECORDED_TIME, instantFromMs(transaction.recordedTimeMs));
   writeVarintField(writer, FIELD.EVENT_COUNT, transaction.events.length);
   writeEventIdMappings(writer, FIELD.MAPPING, transaction);
   if (transaction.replayed) writeVarintField(writer, FIELD.REPLAYED, 1);
@@ -50,15 +52,6 @@ export function encodeTransactReply(transaction: RecordedTransaction): Uint8Arra
   const framed = writer.cut();
   writeFrameHeader(framed, 0, framed.length - FRAME_HEADER_BYTES);
   return framed;
-}
-
-function writeTime(unixMs: number): void {
-  const seconds = Math.floor(unixMs / 1000);
-  const nanos = (unixMs - seconds * 1000) * 1_000_000;
-  const mark = beginMessage(writer, FIELD.RECORDED_TIME);
-  if (seconds > 0) writeVarintField(writer, 1, seconds);
-  if (nanos > 0) writeVarintField(writer, 2, nanos);
-  writer.endLength(mark);
 }
 
 /** The framed reply. */

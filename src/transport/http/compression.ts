@@ -29,12 +29,6 @@ const NOT_MODIFIED = 304;
 /** Wish of a client; `required`: it accepts nothing but gzip. */
 export type GzipWish = 'refused' | 'accepted' | 'required';
 
-export interface CompressionParts {
-  /** Shorter bodies are not compressed. */
-  readonly bytesMin: number;
-  readonly memory: HttpMemory;
-}
-
 type Packing = Promise<Buffer | undefined>;
 
 export class Compression {
@@ -42,7 +36,8 @@ export class Compression {
   readonly #memory: HttpMemory;
   #running = 0;
 
-  constructor({ bytesMin, memory }: CompressionParts) {
+  /** Bodies shorter than `bytesMin` are not compressed. */
+  constructor(bytesMin: number, memory: HttpMemory) {
     this.#bytesMin = bytesMin;
     this.#memory = memory;
   }

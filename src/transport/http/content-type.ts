@@ -1,12 +1,7 @@
 /** The `Content-Type` of a body. */
 
-interface ContentType {
-  /** In lowercase, like its parameters. */
-  readonly essence: string;
-  readonly parameters: readonly string[];
-}
-
-export function contentTypeOf(text: string): ContentType {
+/** In lowercase. */
+export function contentTypeOf(text: string): { readonly essence: string; readonly parameters: readonly string[] } {
   const [essence = '', ...parameters] = text.split(';').map((part) => part.trim().toLowerCase());
   return { essence, parameters };
 }

@@ -8,8 +8,6 @@
 
 import type { AllowedOrigins } from '../origins.ts';
 
-export type { AllowedOrigins };
-
 const CORS_METHODS = 'GET, POST, PUT, DELETE, OPTIONS';
 
 const CORS_REQUEST_HEADERS =

@@ -19,18 +19,16 @@ export function cutFrom(text: string | undefined): Instant | typeof NOW | undefi
 /** The last millisecond of the year 9999. */
 const NOW_MS_MAX = INSTANT_SECONDS_MAX * 1000 + 999;
 
-export interface Now {
-  readonly instant: Instant;
-  /** Database at the revision. */
-  readonly scope: DatabaseDescription;
-}
-
 /**
  * Replaces `now` by a time for the URL, so that the reply can be repeated. It is never before the recorded time of the
  * revision, so a clock that was set back hides no acknowledged transaction (ADR 0009), and never after the last instant
  * that can be written.
  */
-export async function nowAt(request: HttpRequest, { service, clock }: RouteContext, at: ReadAt): Promise<Now> {
+export async function nowAt(
+  request: HttpRequest,
+  { service, clock }: RouteContext,
+  at: ReadAt,
+): Promise<{ readonly instant: Instant; readonly scope: DatabaseDescription }> {
   const scope = await service.databaseAt({ ...request.read(), at });
   const nowMs = Math.min(Math.max(clock.nowMs(), scope.revisionTimeMs), NOW_MS_MAX);
   return { instant: instantFromMs(nowMs), scope };

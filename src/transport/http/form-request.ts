@@ -9,6 +9,7 @@
  */
 
 import type { FastifyRequest } from 'fastify';
+import { NO_BYTES } from '#base';
 import { Faults, parseJson, RAW_DATA } from '#model';
 import type { Action, Form, FormField } from '#ui';
 import { charsetFault, contentTypeOf } from './content-type.ts';
@@ -27,8 +28,6 @@ export interface SaidByForm {
 
 const FIELDS_TYPE = 'application/x-www-form-urlencoded';
 const PARTS_TYPE = 'multipart/form-data';
-const NO_BYTES = new Uint8Array(0);
-
 /** The action of the form; undefined when the request is not a form. */
 export function formOf({ headers, routeOptions, params }: FastifyRequest): (Action & { form: Form }) | undefined {
   const offered = routeOptions.config.route?.offered;

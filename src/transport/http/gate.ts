@@ -11,10 +11,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Principal } from '#auth';
 import { DatabaseError } from '#base';
 import type { Span } from '#observability';
-import { type Access, authenticating, HeaderLines } from '../access.ts';
+import { type Access, authenticating, headerLines } from '../access.ts';
+import type { AllowedOrigins } from '../origins.ts';
 import { COUNTED, type RateLimits } from '../rate-limits.ts';
 import { NO_STORE } from './caching.ts';
-import type { AllowedOrigins } from './cors.ts';
 import type { Held } from './memory.ts';
 import { refusalOfOrigin } from './other-origins.ts';
 import type { HttpReply } from './reply.ts';
@@ -64,7 +64,7 @@ export class Gate {
   async refusal(request: FastifyRequest): Promise<DatabaseError | undefined> {
     if (isForAnybody(request)) return undefined;
     try {
-      const found = this.#access.authenticator.identify(new HeaderLines(request.raw.rawHeaders, HTTP));
+      const found = this.#access.authenticator.identify(headerLines(request.raw.rawHeaders, HTTP));
       const principal = found instanceof Promise ? await authenticating(found, request.entry.span) : found;
       request.entry.principal = principal;
       return refusalOfOrigin(request, principal, this.#origins);

@@ -24,5 +24,4 @@
  *   TH12 A page in any rendering has the data of its JSON, and all its links are answered.
  *   TH13 No text of a client becomes markup of a page, and a page loads nothing from other origins.
  */
-export type { AllowedOrigins } from './cors.ts';
 export { type HttpServerOptions, startHttpServer } from './server.ts';

@@ -2,7 +2,7 @@
 
 import type { AskedRevision } from '#base';
 import { Faults, parseNamePrefix } from '#model';
-import type { ListNamesReply, ListNamesRequest, Service } from '#service';
+import type { ListNamesReply, ListNamesRequest } from '#service';
 import { type Attribute, namesPage } from '#ui';
 import { pageLimit } from './paging.ts';
 import { type HttpReply, nextLink, scopeHeaders } from './reply.ts';
@@ -12,19 +12,14 @@ import { redirecting } from './revision-segment.ts';
 import type { Route } from './route.ts';
 import { show } from './show.ts';
 
-const LISTINGS: Readonly<Record<Attribute, (service: Service, request: ListNamesRequest) => Promise<ListNamesReply>>> =
-  {
-    streams: (service, request) => service.listStreams(request),
-    subjects: (service, request) => service.listSubjects(request),
-    'event-types': (service, request) => service.listEventTypes(request),
-  };
+const LISTINGS = { streams: 'listStreams', subjects: 'listSubjects', 'event-types': 'listEventTypes' } as const;
 
 export const LISTING_ROUTES: readonly Route[] = (['streams', 'subjects', 'event-types'] as const).map((segment) => ({
   method: 'GET',
   path: `/db/{database}/{revision}/${segment}`,
   parameters: ['limit', 'prefix', 'after'],
   handle: redirecting(`/${segment}`, async (request, { service }, revision) =>
-    listingReply(segment, request, await LISTINGS[segment](service, toListRequest(request, revision))),
+    listingReply(segment, request, await service[LISTINGS[segment]](toListRequest(request, revision))),
   ),
 }));
 

@@ -53,7 +53,7 @@ export class HttpMemory {
   admitBody(request: FastifyRequest): DatabaseError | undefined {
     const { reply } = request.entry;
     const bytes = this.#announcedBytes(request);
-    if (bytes <= UNCOUNTED_BYTES || this.#requestsOf(reply).hasRoom(bytes)) return undefined;
+    if (bytes <= UNCOUNTED_BYTES || this.#account('requests', reply).hasRoom(bytes)) return undefined;
     // The rest of the body is not read.
     reply.raw.shouldKeepAlive = false;
     return this.#refuse();
@@ -71,7 +71,8 @@ export class HttpMemory {
     if (bytes <= UNCOUNTED_BYTES) return true;
     const known = heldBy(reply).body;
     if (known?.tryGrow(bytes) === true) return true;
-    const begun = known === undefined ? this.#requestsOf(reply).tryTake(bytes, () => this.#cut(reply)) : undefined;
+    const begun =
+      known === undefined ? this.#account('requests', reply).tryTake(bytes, () => this.#cut(reply)) : undefined;
     if (begun === undefined) this.#onRefused('overload');
     else this.#keep(reply, { body: begun });
     begun?.watch();
@@ -100,14 +101,14 @@ export class HttpMemory {
     { bytes, signal }: { readonly bytes: number; readonly signal: AbortSignal },
     make: MakeInRoom<Made>,
   ): Promise<Made> {
-    const answer = this.#largeOf(reply).tryTake(bytes, () => this.#cut(reply));
+    const answer = this.#account('unsent', reply).tryTake(bytes, () => this.#cut(reply));
     if (answer !== undefined) this.#keep(reply, { answer });
     else {
-      await this.#awaited(reply, this.#smallOf(reply), SMALL_ANSWER_ROOM, signal);
+      await this.#awaited(reply, this.#account('small', reply), SMALL_ANSWER_ROOM, signal);
       const small = await make(SMALL_ANSWER_BYTES);
       if (small !== undefined) return small;
       heldBy(reply).answer?.release();
-      await this.#awaited(reply, this.#largeOf(reply), bytes, signal);
+      await this.#awaited(reply, this.#account('unsent', reply), bytes, signal);
     }
     const made = await make(Number.POSITIVE_INFINITY);
     assert(made !== undefined, 'A reply without a bound is within it');
@@ -138,9 +139,9 @@ export class HttpMemory {
     }
     if (bytes <= UNCOUNTED_BYTES) return undefined;
     const cut = (): void => this.#cut(reply);
-    const large = this.#largeOf(reply);
+    const large = this.#account('unsent', reply);
     const answer =
-      (bytes <= SMALL_ANSWER_BYTES ? this.#smallOf(reply).tryTake(bytes, cut) : undefined) ??
+      (bytes <= SMALL_ANSWER_BYTES ? this.#account('small', reply).tryTake(bytes, cut) : undefined) ??
       (request.method === 'GET' ? large.tryTake(bytes, cut) : large.takeAnyway(bytes, cut));
     if (answer === undefined) return this.#refuse();
     answer.watchEnd();
@@ -185,16 +186,8 @@ export class HttpMemory {
     release(held);
   }
 
-  #requestsOf({ raw }: FastifyReply): Account {
-    return this.#budgets.requests.of(raw.req.socket);
-  }
-
-  #largeOf({ raw }: FastifyReply): Account {
-    return this.#budgets.unsent.of(raw.req.socket);
-  }
-
-  #smallOf({ raw }: FastifyReply): Account {
-    return this.#budgets.small.of(raw.req.socket);
+  #account(budget: 'requests' | 'unsent' | 'small', { raw }: FastifyReply): Account {
+    return this.#budgets[budget].of(raw.req.socket);
   }
 
   #cut(reply: FastifyReply): void {

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { finished, pipeline } from 'node:stream/promises';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Busboy, type BusboyInstance } from '@fastify/busboy';
-import { cut, type DatabaseError } from '#base';
+import { cut, type DatabaseError, NO_BYTES } from '#base';
 import { assertNotEncoded } from './body.ts';
 import { invalidField } from './errors.ts';
 import type { HttpRequest } from './request.ts';
@@ -76,8 +76,6 @@ async function parsed(body: Uint8Array, contentType: string, names: readonly str
 function messageOf(cause: unknown): string {
   return cause instanceof Error ? cause.message : String(cause);
 }
-
-const NO_BYTES = new Uint8Array(0);
 
 function parserOf(contentType: string): BusboyInstance {
   try {

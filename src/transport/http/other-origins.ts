@@ -19,8 +19,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import type { Principal } from '#auth';
 import { DatabaseError, quote } from '#base';
-import type { Origins } from '../origins.ts';
-import type { AllowedOrigins } from './cors.ts';
+import type { AllowedOrigins, Origins } from '../origins.ts';
 import { isRead } from './route.ts';
 
 const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);

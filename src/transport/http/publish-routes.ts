@@ -1,4 +1,5 @@
 /** Publishes components, which are sent with their metadata in a multipart body. */
+import { NO_BYTES } from '#base';
 import { COMPONENT_BYTES_MAX, type ComponentKind, definitionFromJson, Faults, METADATA_BYTES_MAX } from '#model';
 import { type ComponentSegment, expireSnapshots as expireAction, publish, versionPath } from '#ui';
 import { lettingGo } from '../gathered-bytes.ts';
@@ -65,8 +66,6 @@ function publishing(segment: ComponentSegment): Handler {
     return jsonReply(201, versionMembers(version), { ...scopeHeaders(published), location });
   };
 }
-
-const NO_BYTES = new Uint8Array(0);
 
 /** Some editors and shells write a UTF-8 byte order mark at the start of text files. */
 function withoutMark(text: Uint8Array): Uint8Array {

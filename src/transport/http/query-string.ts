@@ -81,14 +81,11 @@ export function parseQueryString(text: string): QueryParameters {
   return new QueryParameters(parseFields(text, { place: 'query string', countMax: Number.POSITIVE_INFINITY }));
 }
 
-interface FieldsOptions {
-  /** Part of the request, for faults. */
-  readonly place: string;
-  readonly countMax: number;
-}
-
-/** Parses form-encoded names and values; each name may occur once. */
-export function parseFields(text: string, { place, countMax }: FieldsOptions): ReadonlyMap<string, string> {
+/** Parses form-encoded names and values; each name may occur once. `place`: part of the request, for faults. */
+export function parseFields(
+  text: string,
+  { place, countMax }: { readonly place: string; readonly countMax: number },
+): ReadonlyMap<string, string> {
   const values = new Map<string, string>();
   for (const pair of text.split('&')) {
     if (pair === '') continue;

@@ -3,7 +3,7 @@
  * entry of the table; routes know none of them.
  */
 import { ASSETS_TAG, PAGE_HEADERS, renderHtml, renderHtmlNow, renderToon, renderToonNow } from '#ui';
-import { HTML_SIZES, JSON_SIZES, type ListSizes, TOON_SIZES } from './limits.ts';
+import { HTML_SIZES, type ListSizes, TOON_SIZES } from './limits.ts';
 import { negotiate } from './negotiation.ts';
 import { HTML_CONTENT_TYPE } from './reply.ts';
 
@@ -54,8 +54,4 @@ export function renderingFor(accept: string | undefined): Rendering | undefined 
   if (accept === undefined || !/text/i.test(accept)) return undefined;
   const offer = negotiate(accept, OFFERS) ?? 0;
   return RENDERINGS[offer - 1];
-}
-
-export function listSizes(rendering: Rendering | undefined): ListSizes {
-  return rendering?.sizes ?? JSON_SIZES;
 }

@@ -3,19 +3,18 @@
  * cancels its work when the client disconnects (TH7). Routes use this class and nothing of fastify.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { DatabaseError } from '#base';
+import { type DatabaseError, NO_BYTES } from '#base';
 import type { Span, Traced } from '#observability';
 import type { ReadRequest, RevisionFloor } from '#service';
 import { shownBy } from '../relay.ts';
 import type { WorkQueue } from '../work-queue.ts';
 import type { SaidByForm } from './form-request.ts';
 import type { Privacy } from './identities.ts';
-import type { ListSizes } from './limits.ts';
+import { JSON_SIZES, type ListSizes } from './limits.ts';
 import type { HttpMemory, MakeInRoom } from './memory.ts';
 import { parseQueryString, parseRevision, type QueryParameters } from './query-string.ts';
-import { listSizes, type Rendering, renderingFor } from './renderings.ts';
+import { type Rendering, renderingFor } from './renderings.ts';
 
-const NO_BODY = new Uint8Array(0);
 const NOT_TRACED: Traced = {};
 
 /** A fastify request with percent-decoded path parameters. */
@@ -112,7 +111,7 @@ export class HttpRequest {
 
   /** Sizes of the lists in the reply to a read. */
   listSizes(): ListSizes {
-    return listSizes(this.rendering());
+    return this.rendering()?.sizes ?? JSON_SIZES;
   }
 
   /** All headers as sent, names and values alternating. */
@@ -140,7 +139,7 @@ export class HttpRequest {
   body(): Uint8Array {
     if (this.#said !== undefined) return this.#said.body;
     const body: unknown = this.#request.body;
-    return body instanceof Uint8Array ? body : NO_BODY;
+    return body instanceof Uint8Array ? body : NO_BYTES;
   }
 
   /** The error for a body that is too large, with the rule that it breaks. */

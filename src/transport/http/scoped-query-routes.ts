@@ -112,20 +112,13 @@ function eventsOf({ name, filter, kind, absent }: ListedAttribute): RevisionHand
   };
 }
 
-interface Listed {
-  readonly page: EventPage;
-  /** Path and query string of the next page. */
-  readonly next: string | undefined;
-  readonly isFirst: boolean;
-}
-
-/** A page of the selected events, by the parameters of all lists. */
+/** A page of the selected events, by the parameters of all lists, and the path of the next one. */
 async function readListed(
   request: HttpRequest,
   { service }: RouteContext,
   at: AskedRevision,
   selected: Pick<EventQuery, 'selector' | 'revisions'>,
-): Promise<Listed> {
+) {
   const parameters = request.query();
   const cursor = cursorFrom(parameters.get('after'));
   const order = { direction: pageDirection(parameters), limit: pageLimit(request), after: cursor?.after };

@@ -9,7 +9,8 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { DatabaseError, quote } from '#base';
-import { type AllowedOrigins, corsHeaders } from './cors.ts';
+import type { AllowedOrigins } from '../origins.ts';
+import { corsHeaders } from './cors.ts';
 import { errorReply, invalidField } from './errors.ts';
 import { HEADER_BYTES_MAX, HEADERS_MAX, HEADERS_TIMEOUT_MS, REQUEST_TIMEOUT_MS } from './limits.ts';
 import { endLingering } from './lingering.ts';
@@ -22,14 +23,11 @@ const NOTHING = Buffer.alloc(0);
 /** Start of a header line. */
 const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]+(?=:)/;
 
-export interface UnusualOptions {
+export interface SocketErrorOptions {
   readonly allowedOrigins: AllowedOrigins;
+  readonly lines: RequestLines;
   /** Counts failures that do not reach a route, and are in no metric of requests. */
   readonly onMalformed: () => void;
-}
-
-export interface SocketErrorOptions extends UnusualOptions {
-  readonly lines: RequestLines;
 }
 
 /** Answers input that Node's parser refuses. */
@@ -53,7 +51,10 @@ export function answerClientError(error: Error, socket: Socket, options: SocketE
 }
 
 /** Answers requests that Node itself would answer with an empty body, or not at all. */
-export function answerUnusualRequests(server: Server, { allowedOrigins, onMalformed }: UnusualOptions): void {
+export function answerUnusualRequests(
+  server: Server,
+  { allowedOrigins, onMalformed }: Omit<SocketErrorOptions, 'lines'>,
+): void {
   server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
     onMalformed();
     const error = invalidField('Expect', 'must be 100-continue', request.headers.expect);

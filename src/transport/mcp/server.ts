@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Credentials, challenge, type Principal } from '#auth';
 import { DatabaseError } from '#base';
-import { type Access, HeaderLines } from '../access.ts';
+import { type Access, headerLines } from '../access.ts';
 import { createHttpServer, HttpConnections } from '../http-connections.ts';
 import { type AllowedOrigins, Origins } from '../origins.ts';
 import { COUNTED } from '../rate-limits.ts';
@@ -164,7 +164,7 @@ class McpFront implements WebServer {
   async #callerOf({ rawHeaders }: IncomingMessage): Promise<Caller> {
     const { access } = this.#options;
     if (access === undefined) return ANYBODY;
-    const lines = new HeaderLines(rawHeaders, { mayBeBrowser: false });
+    const lines = headerLines(rawHeaders, { mayBeBrowser: false });
     // The only header that tools relay.
     return identified(access, (name) => (name === 'authorization' ? lines.values(name) : []));
   }
@@ -187,8 +187,14 @@ class McpFront implements WebServer {
     response.end(request.method === 'HEAD' ? undefined : metadata);
   }
 
-  #refuse(response: ServerResponse, refusal: DatabaseError): void {
-    refuseCaller(response, refusal, this.#metadata?.challenge);
+  /** Refuses a request without reading its body. The challenge names the issuer of tokens, if there is one. */
+  #refuse(response: ServerResponse, { code, message, details }: DatabaseError): void {
+    const { retryAfterMs } = details;
+    const wait = retryAfterMs !== undefined && { 'retry-after': String(Math.ceil(retryAfterMs / MS_PER_SECOND)) };
+    const shared = { connection: 'close', ...wait };
+    if (code !== 'unauthenticated') return refuse(response, code === 'rate_limited' ? 429 : 503, message, shared);
+    const named = [challenge(details.reason), this.#metadata?.challenge].filter((each) => each !== undefined);
+    refuse(response, 401, message, { ...shared, 'www-authenticate': named.join(', ') });
   }
 
   /** Counts a request, or its messages beyond the first; undefined: it is allowed. */
@@ -275,22 +281,4 @@ function unauthenticated({ message, details }: DatabaseError): DatabaseError {
 /** Answers OPTIONS. */
 function allow(response: ServerResponse, methods: string): void {
   response.writeHead(204, { allow: methods, 'access-control-allow-methods': methods }).end();
-}
-
-/** Refuses a request without reading its body. The challenge names the issuer of tokens, if there is one. */
-function refuseCaller(
-  response: ServerResponse,
-  { code, message, details }: DatabaseError,
-  place: string | undefined,
-): void {
-  const { retryAfterMs } = details;
-  const wait = retryAfterMs === undefined ? {} : { 'retry-after': String(Math.ceil(retryAfterMs / MS_PER_SECOND)) };
-  const shared = { connection: 'close', ...wait };
-  if (code === 'unauthenticated') {
-    const asked = challenge(details.reason);
-    refuse(response, 401, message, {
-      ...shared,
-      'www-authenticate': place === undefined ? asked : `${asked}, ${place}`,
-    });
-  } else refuse(response, code === 'rate_limited' ? 429 : 503, message, shared);
 }

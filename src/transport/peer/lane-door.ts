@@ -325,13 +325,6 @@ class LaneServer {
   }
 }
 
-interface ReadOn {
-  /** Consumed bytes of the chunk. */
-  readonly taken: number;
-  /** The completed record; empty for a question. */
-  readonly record: Uint8Array | undefined;
-}
-
 /** Assembles the records of a stream, each in memory of its own. */
 class RecordReader {
   readonly #head = new Uint8Array(RECORD_HEAD_BYTES);
@@ -347,8 +340,8 @@ class RecordReader {
     return `a frame of ${length} bytes; the longest has ${FRAME_BYTES_MAX}`;
   }
 
-  /** Reads up to the end of a record, or all bytes. */
-  read(chunk: Uint8Array): ReadOn {
+  /** Reads up to the end of a record, or all bytes. `taken`: their number. The record of a question is empty. */
+  read(chunk: Uint8Array): { readonly taken: number; readonly record: Uint8Array | undefined } {
     let taken = 0;
     if (this.#record === undefined) {
       taken = Math.min(RECORD_HEAD_BYTES - this.#headLength, chunk.length);

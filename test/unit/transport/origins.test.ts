@@ -1,7 +1,7 @@
 // Goal: a request is accepted by its origin and host, depending on the address of the node and the allowed origins.
 // Method: a table.
 import { expect, it } from 'vitest';
-import { Origins, type OriginsOptions } from '../../../src/transport/origins.ts';
+import { type AllowedOrigins, Origins } from '../../../src/transport/origins.ts';
 
 type Row = [listens: string, host: string | undefined, origin: string | undefined, said: RegExp, site?: string];
 const FINE = /^fine$/;
@@ -36,9 +36,9 @@ const NAMED_ORIGIN: readonly Row[] = [
   [HERE, 'shop.example', undefined, FINE],
 ];
 
-it.each<[OriginsOptions['allowed'], ...Row]>([
-  ...ANY_ORIGIN.map((row): [OriginsOptions['allowed'], ...Row] => ['*', ...row]),
-  ...NAMED_ORIGIN.map((row): [OriginsOptions['allowed'], ...Row] => [['https://shop.example'], ...row]),
+it.each<[AllowedOrigins, ...Row]>([
+  ...ANY_ORIGIN.map((row): [AllowedOrigins, ...Row] => ['*', ...row]),
+  ...NAMED_ORIGIN.map((row): [AllowedOrigins, ...Row] => [['https://shop.example'], ...row]),
 ])('with origins %j at %s a request to %s from %s is %s', (allowed, ...row) => {
   const [listens, host, origin, said, site] = row;
   const origins = new Origins({ host: listens, allowed });

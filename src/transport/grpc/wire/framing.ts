@@ -44,12 +44,6 @@ export function giveBackWhole(frames: Uint8Array): void {
   if (!Buffer.isBuffer(frames)) giveBack(frames, frames.buffer.byteLength);
 }
 
-export interface CutFrames {
-  /** Consecutive whole frames, which are not parsed again. */
-  readonly frames: Buffer;
-  readonly count: number;
-}
-
 /** Cuts the arriving bytes into whole messages in their frames (T2). */
 export class FrameCutter {
   #pieces: Buffer[] = [];
@@ -62,8 +56,8 @@ export class FrameCutter {
     return this.#neededBytes;
   }
 
-  /** Returns the frames that are complete now; undefined when there are none. */
-  add(piece: Buffer): CutFrames | undefined {
+  /** Returns the frames that are complete now, consecutive and not parsed again; undefined when there are none. */
+  add(piece: Buffer): { readonly frames: Buffer; readonly count: number } | undefined {
     this.#pieces.push(piece);
     this.#byteCount += piece.length;
     if (this.#byteCount < this.#neededBytes) return undefined;
@@ -72,7 +66,7 @@ export class FrameCutter {
     let count = 0;
     let needed = FRAME_HEADER_BYTES;
     for (;;) {
-      needed = lengthAt(bytes, end);
+      needed = frameLength(bytes, end);
       if (end + needed > bytes.length) break;
       end += needed;
       count++;
@@ -85,8 +79,9 @@ export class FrameCutter {
   }
 }
 
-/** Length of the frame at `at` with its header; the length of a header when that is incomplete. */
-function lengthAt(bytes: Buffer, at: number): number {
+/** Length of the frame that begins there with its header; the length of a header when that is incomplete. */
+export function frameLength(bytes: Uint8Array, at: number): number {
   if (at + FRAME_HEADER_BYTES > bytes.length) return FRAME_HEADER_BYTES;
-  return FRAME_HEADER_BYTES + bytes.readUInt32BE(at + 1);
+  const low = ((bytes[at + 2] ?? 0) << 16) | ((bytes[at + 3] ?? 0) << 8) | (bytes[at + 4] ?? 0);
+  return FRAME_HEADER_BYTES + (bytes[at + 1] ?? 0) * 2 ** 24 + low;
 }

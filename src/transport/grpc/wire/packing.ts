@@ -16,7 +16,7 @@
  */
 import { concatBytes } from '#base';
 import { GZIP_AT_ONCE, gzipped } from '../../gzip.ts';
-import { FRAME_HEADER_BYTES, giveBackFrames, writeFrameHeader } from './framing.ts';
+import { FRAME_HEADER_BYTES, frameLength, giveBackFrames, writeFrameHeader } from './framing.ts';
 
 const NAME = 'gzip';
 
@@ -48,12 +48,12 @@ export class Packer {
 
   #hasLong(frames: Uint8Array): boolean {
     if (frames.length < this.#bytesMin) return false;
-    for (let at = 0; at < frames.length; at += frameBytes(frames, at)) if (this.#isLong(frames, at)) return true;
+    for (let at = 0; at < frames.length; at += frameLength(frames, at)) if (this.#isLong(frames, at)) return true;
     return false;
   }
 
   #isLong(frames: Uint8Array, at: number): boolean {
-    return frames[at] === 0 && frameBytes(frames, at) - FRAME_HEADER_BYTES >= this.#bytesMin;
+    return frames[at] === 0 && frameLength(frames, at) - FRAME_HEADER_BYTES >= this.#bytesMin;
   }
 
   async #packed(frames: Uint8Array): Promise<Uint8Array | undefined> {
@@ -61,7 +61,7 @@ export class Packer {
     /** End of the bytes that are in the pieces. */
     let done = 0;
     for (let at = 0, end = 0; at < frames.length; at = end) {
-      end = at + frameBytes(frames, at);
+      end = at + frameLength(frames, at);
       if (!this.#isLong(frames, at)) continue;
       const message = frames.subarray(at + FRAME_HEADER_BYTES, end);
       const packed = await gzipped(message, Math.floor(message.length / 2));
@@ -75,13 +75,6 @@ export class Packer {
     giveBackFrames(frames);
     return all;
   }
-}
-
-/** Length of the frame that begins there. */
-function frameBytes(frames: Uint8Array, at: number): number {
-  const high = frames[at + 1] ?? 0;
-  const low = ((frames[at + 2] ?? 0) << 16) | ((frames[at + 3] ?? 0) << 8) | (frames[at + 4] ?? 0);
-  return FRAME_HEADER_BYTES + high * 2 ** 24 + low;
 }
 
 function header(length: number): Uint8Array {

@@ -18,7 +18,7 @@ import {
 } from 'node:http2';
 import { Readable } from 'node:stream';
 import { TLSSocket } from 'node:tls';
-import type { Address } from '#base';
+import { type Address, NO_BYTES } from '#base';
 import type { RequestBytes } from '../../frame-floods.ts';
 import type { Hold } from '../../memory-budget.ts';
 import { type FrameFault, FrameReader, type FrameRules, type MessageListener, type Packing } from './frame-reader.ts';
@@ -64,8 +64,6 @@ function slim(piece: Buffer): Buffer {
 }
 
 const IGNORE = (): void => undefined;
-const NO_MESSAGE = new Uint8Array(0);
-
 /** The connection of a stream. */
 export interface PeerConnection {
   readonly streams: ConnectionStreams;
@@ -103,7 +101,7 @@ export class PeerStream implements Opening, MessageListener {
   readonly headers: RequestHeaders;
   readonly messageBytesMax: number;
   /** The message; empty until it is complete, and after the call. */
-  request: Uint8Array = NO_MESSAGE;
+  request: Uint8Array = NO_BYTES;
   /** Absent: the request is one message. */
   messages: StreamedMessages | undefined;
   /** Undefined until the call begins. */
@@ -239,7 +237,7 @@ export class PeerStream implements Opening, MessageListener {
 
   /** The call has ended and its message was dropped: its reply should be sent soon. */
   ended(): void {
-    this.request = NO_MESSAGE;
+    this.request = NO_BYTES;
     clearTimeout(this.#timer);
     this.#request?.release();
     this.#parts.open?.watch();

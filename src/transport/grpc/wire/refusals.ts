@@ -19,14 +19,7 @@ export const ENDED: Readonly<Record<EndReason, string>> = {
 };
 
 /** Words for a connection that has its share of the calls that a node serves at a time (T9). */
-interface ShareWords {
-  readonly reason: string;
-  /** Name of the calls of this kind. */
-  readonly calls: string;
-  readonly remedy: string;
-}
-
-const SHARES: Readonly<Record<CallKind, ShareWords>> = {
+const SHARES = {
   waiting: {
     reason: 'TooManyWaitingCalls',
     calls: 'calls that wait (AwaitDatabase, SubscribeEvents, Watch of health)',
