@@ -78,7 +78,7 @@ export class HttpConnections {
     server.on('connection', (socket: Socket) => this.#came(socket));
     if (options.isSecure) server.on('secureConnection', (socket: Socket) => this.#secured(socket));
     server.on('request', asked).on('checkContinue', asked);
-    this.#looking = setInterval(() => this.#look(), LOOK_MS).unref();
+    this.#looking = setInterval(() => this.#open.forEach((each) => each.lookAtBody()), LOOK_MS).unref();
   }
 
   /** Closes the connection that has waited longest for a complete request; false: none waits. */
@@ -131,10 +131,6 @@ export class HttpConnections {
     if (connection === undefined) return;
     connection.socket = socket;
     this.#bySocket.set(socket, connection);
-  }
-
-  #look(): void {
-    for (const connection of this.#open) connection.lookAtBody();
   }
 }
 

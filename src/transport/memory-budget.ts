@@ -251,17 +251,13 @@ export class MemoryBudget {
     for (const rank of [0, 1, 2]) {
       // A connection that has its share lets others go first, and one that only lacks room does not.
       const next = this.#waiters.first(
-        ({ account, bytes }) => account.rank === rank && this.#mayBeNext(account, bytes),
+        ({ account, bytes }) => account.rank === rank && (account.bytes === 0 || this.#missing(account, bytes) <= 0),
       );
       if (next === undefined) continue;
       if (this.#missing(next.account, next.bytes) <= 0) return next;
       if (rank > 0 || !this.#isStarving) return undefined;
     }
     return undefined;
-  }
-
-  #mayBeNext(account: Account, bytes: number): boolean {
-    return account.bytes === 0 || this.#missing(account, bytes) <= 0;
   }
 
   #grant(waiter: Waiter): void {

@@ -42,7 +42,9 @@ export interface ListedEvents {
 export function eventsPage({ scope, count, first, next, what = '', path, filters }: ListedEvents): Description {
   const { databaseName, revision } = scope;
   const which = what === '' ? '' : ` ${what}`;
-  const narrowing = path === undefined ? [] : [hasFilters(path) ? filterEvents(path) : pageEvents(path)];
+  // The list of all events at a revision.
+  const takesFilters = path?.startsWith('/db/') === true && path.endsWith('/events');
+  const narrowing = path === undefined ? [] : [takesFilters ? filterEvents(path) : pageEvents(path)];
   return {
     title: what === '' ? 'Events' : `Events ${what}`,
     summary: `${counted(count, 'event')}${which} of the database ${databaseName} at revision ${revision}; ${moreBehind(next)}.`,
@@ -65,11 +67,6 @@ function tailOf(scope: Scope, filters: string): Tail {
     eventsAtRevision: filters === '' ? path : `${path}?${filters}`,
     revision: scope.revision,
   };
-}
-
-/** Whether the path is the list of all events at a revision, which takes filters. */
-function hasFilters(path: string): boolean {
-  return path.startsWith('/db/') && path.endsWith('/events');
 }
 
 const EVENT_COLUMNS = ['revision', 'index', 'type', 'subject', 'data', 'recordedtime', 'time', 'id', 'source'];

@@ -3,7 +3,6 @@
  * service to each other at the peer port, where forwarded requests are trusted; clients cannot forward.
  */
 import { DatabaseError } from '#base';
-import type { AdminRequest } from '#cluster';
 import {
   ADMIN_METHOD_NAMES,
   ADMIN_METHODS,
@@ -22,16 +21,12 @@ export function clusterAdminMethods({ service }: GrpcContext): readonly UnaryMet
     const handle: UnaryMethod['handle'] = async (call, bytes) => {
       const request = readAdminRequest(method, bytes);
       if (typeof request === 'string') throw new DatabaseError('invalid_argument', request);
-      const order = ofClient(request.order);
+      // Only the leader of the catalog may declare a drain safe, not a client.
+      const order = request.order.kind === 'drain' ? { ...request.order, isGranted: false } : request.order;
       const reply = await service.administerCluster({ order, signal: call.signal, ...tracedAs(call) });
       if ('reason' in reply) call.finish({ code: statusOfRefusal(reply), message: reply.reason });
       else call.reply(frame(writeAdminReply(reply)));
     };
     return { kind: 'unary', service: CLUSTER_ADMIN, name: path.slice(path.lastIndexOf('/') + 1), handle };
   });
-}
-
-/** Only the leader of the catalog may declare a drain safe, not a client. */
-function ofClient(order: AdminRequest['order']): AdminRequest['order'] {
-  return order.kind === 'drain' ? { ...order, isGranted: false } : order;
 }

@@ -15,8 +15,6 @@
  */
 import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { DatabaseError } from '#base';
-
 import { noRoom } from '../byte-budgets.ts';
 import { GatheredBytes } from '../gathered-bytes.ts';
 import type { BudgetTime } from '../memory-budget.ts';
@@ -31,6 +29,10 @@ export type Received = (failure: Error | null, body?: Uint8Array) => void;
 const LOOKS_PER_PACE = 3;
 
 const LOOK_EVERY_MS = BODY_PACE_MS / LOOKS_PER_PACE;
+
+/** Each chunk of the sender costs a call here, however small it is. */
+const CHUNKS_RULE = `must come in chunks of at least ${BODY_PIECE_BYTES} bytes on average when there are more than ${BODY_SMALL_PIECES_MAX}`;
+const PACE_RULE = `must arrive with at least ${BODY_PACE_BYTES} bytes in every ${BODY_PACE_MS} ms; up to ${UNCOUNTED_BYTES} bytes within ${SMALL_BODY_MS} ms`;
 
 export class BodyIntake {
   readonly #memory: HttpMemory;
@@ -115,7 +117,7 @@ class Arrival {
     if (this.#pieces.byteCount - this.#pacedBytes >= this.#options.paceBytes) {
       this.#pacedBytes = this.#pieces.byteCount;
       this.#lookCount = 0;
-    } else if (this.#lookCount > this.#options.looksMax) this.#finish(tooSlow());
+    } else if (this.#lookCount > this.#options.looksMax) this.#finish(invalidField('body', PACE_RULE));
   }
 
   readonly #onData = (piece: Uint8Array): void => {
@@ -124,8 +126,9 @@ class Arrival {
     const byteCount = this.#pieces.byteCount + piece.length;
     this.#pieceCount++;
     if (byteCount > bytesMax) this.#finish(memory.refuseBody(longerThan(bytesMax)));
-    else if (isCrumbled(this.#pieceCount, byteCount)) this.#finish(crumbled());
-    else if (memory.bodyGrown(reply, byteCount)) this.#pieces.add(piece);
+    else if (this.#pieceCount > BODY_SMALL_PIECES_MAX && byteCount < this.#pieceCount * BODY_PIECE_BYTES) {
+      this.#finish(invalidField('body', CHUNKS_RULE));
+    } else if (memory.bodyGrown(reply, byteCount)) this.#pieces.add(piece);
     else this.#passOver();
   };
 
@@ -157,19 +160,4 @@ class Arrival {
 function longerThan(bytesMax: number, announced?: string): string {
   const found = announced === undefined ? '' : `; found ${announced}`;
   return `must have at most ${bytesMax} bytes${found}`;
-}
-
-/** Each chunk of the sender costs a call here, however small it is. */
-function isCrumbled(pieceCount: number, byteCount: number): boolean {
-  return pieceCount > BODY_SMALL_PIECES_MAX && byteCount < pieceCount * BODY_PIECE_BYTES;
-}
-
-function crumbled(): DatabaseError {
-  const bound = `must come in chunks of at least ${BODY_PIECE_BYTES} bytes on average`;
-  return invalidField('body', `${bound} when there are more than ${BODY_SMALL_PIECES_MAX}`);
-}
-
-function tooSlow(): DatabaseError {
-  const pace = `must arrive with at least ${BODY_PACE_BYTES} bytes in every ${BODY_PACE_MS} ms`;
-  return invalidField('body', `${pace}; up to ${UNCOUNTED_BYTES} bytes within ${SMALL_BODY_MS} ms`);
 }

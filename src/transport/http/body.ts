@@ -4,11 +4,9 @@
  * The content type must be `application/json`, a CloudEvents type or another `+json`, in UTF-8 and without content
  * encoding. fastify does not touch the bytes; a route parses them.
  */
-import type { DatabaseError } from '#base';
 import {
   describeNode,
   Faults,
-  type JsonFault,
   type JsonNode,
   type JsonObject,
   type JsonOptions,
@@ -37,13 +35,9 @@ const CLOUDEVENT_BATCH = 'application/cloudevents-batch+json';
 export function readJsonBody(request: HttpRequest, options: JsonOptions = {}): JsonBody {
   const type = bodyType(request);
   const node = parseJson(request.body(), options);
-  if (node.kind === 'fault') throw bodyError(request, node);
-  return { type, node };
-}
-
-function bodyError(request: HttpRequest, { isTooLarge, message }: JsonFault): DatabaseError {
-  if (isTooLarge) return request.refuseBody(`holds too much: ${message}`);
-  return invalidField('body', `must be JSON: ${message}`);
+  if (node.kind !== 'fault') return { type, node };
+  if (node.isTooLarge) throw request.refuseBody(`holds too much: ${node.message}`);
+  throw invalidField('body', `must be JSON: ${node.message}`);
 }
 
 /** Parses the body as an object with no members but these. */

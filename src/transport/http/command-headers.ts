@@ -45,14 +45,12 @@ export function commandHeaders(request: HttpRequest): Pairs {
   if (inputs === undefined) return [];
   const proofs = new Set(inputs.map((name) => name.toLowerCase()));
   const ofConnection = namedIn(request.header('connection'));
-  return request
-    .headers()
-    .map(([name, value]) => [name.toLowerCase(), textOf(value)] as const)
-    .filter(([name]) => !LEFT_OUT.has(name) && !ofConnection.has(name) && !proofs.has(name))
-    .filter(([name]) => !PREFIXES.some((prefix) => name.startsWith(prefix)));
-}
-
-/** Node decodes header bytes as Latin-1. Most clients with bytes beyond ASCII send UTF-8. */
-function textOf(value: string): string {
-  return decodeUtf8(Buffer.from(value, 'latin1')) ?? value;
+  return (
+    request
+      .headers()
+      // Node decodes header bytes as Latin-1. Most clients with bytes beyond ASCII send UTF-8.
+      .map(([name, value]) => [name.toLowerCase(), decodeUtf8(Buffer.from(value, 'latin1')) ?? value] as const)
+      .filter(([name]) => !LEFT_OUT.has(name) && !ofConnection.has(name) && !proofs.has(name))
+      .filter(([name]) => !PREFIXES.some((prefix) => name.startsWith(prefix)))
+  );
 }

@@ -45,7 +45,8 @@ const COMMON = {
   method: 'POST',
   bodyBytesMax: COMMAND_REQUEST_BYTES_MAX,
   headers: [BATCH_ID],
-  isRepeatable: namesBatch,
+  // A repeated id is answered with the recorded result.
+  isRepeatable: (request: HttpRequest) => request.header(BATCH_ID) !== undefined,
 } as const;
 
 export const COMMAND_ROUTES: readonly Route[] = [
@@ -76,11 +77,6 @@ export const COMMAND_ROUTES: readonly Route[] = [
 /** The action of a form that is shown again at the path of its request. */
 function namedIn({ name = '' }: Readonly<Record<string, string>>): NamedVersion {
   return { name, version: 0 };
-}
-
-/** A repeated id is answered with the recorded result. */
-function namesBatch(request: HttpRequest): boolean {
-  return request.header(BATCH_ID) !== undefined;
 }
 
 function runAtRevision(request: HttpRequest, context: RouteContext): Promise<HttpReply> {

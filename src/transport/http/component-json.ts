@@ -78,7 +78,8 @@ function stateViewMembers(view: View): JsonMembers {
   const { presenter, schema } = view;
   return {
     content_type: view.contentType,
-    content_schema: schema && schemaJson(schema),
+    // A stored schema is JSON as it was written.
+    content_schema: schema && (schema.kind === 'uri' ? schema.uri : new RawJson(Buffer.from(schema.bytes).toString())),
     event_selector: new RawJson(selectorToJson(view.selector)),
     query_temporality: ORDERS[view.order],
     key_type: KEY_TYPES[view.keyType],
@@ -87,11 +88,6 @@ function stateViewMembers(view: View): JsonMembers {
     parameters: parametersOf(view.selector),
     presenter: presenter && { name: presenter.name, version: presenter.version },
   };
-}
-
-/** A stored schema is JSON as it was written. */
-function schemaJson(schema: NonNullable<View['schema']>): string | RawJson {
-  return schema.kind === 'uri' ? schema.uri : new RawJson(Buffer.from(schema.bytes).toString('utf8'));
 }
 
 function offersOf({ offers }: Definition & { readonly kind: 'presenter' }): Json {

@@ -57,7 +57,9 @@ export class Compression {
     const wish = gzipWish(request.headers['accept-encoding']?.toString());
     if (wish === 'refused' || (wish === 'accepted' && body.length < this.#bytesMin)) return undefined;
     const bytes = typeof body === 'string' ? Buffer.from(body) : body;
-    const bytesMax = wish === 'required' ? withOverhead(bytes.length) : Math.floor(bytes.length / 2);
+    const { length } = bytes;
+    const overhead = OVERHEAD_BYTES + Math.ceil(length * OVERHEAD_PER_BODY);
+    const bytesMax = wish === 'required' ? length + overhead : Math.floor(length / 2);
     if (!this.#memory.tryPack(reply, bytesMax)) return undefined;
     this.#running += 1;
     return this.#packed(reply, bytes, bytesMax);
@@ -79,10 +81,6 @@ function textOf({ body, stream, contentType, headers }: HttpReply): string | Buf
   const isKept = headers['cache-control'] !== 'no-store';
   const isWeak = headers['etag']?.startsWith('W/') ?? true;
   return isKept && isWeak && headers['content-encoding'] === undefined ? body : undefined;
-}
-
-function withOverhead(bytes: number): number {
-  return bytes + OVERHEAD_BYTES + Math.ceil(bytes * OVERHEAD_PER_BODY);
 }
 
 const QUALITY = /^\s*q\s*=\s*(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)\s*$/i;

@@ -15,14 +15,14 @@ import { emptyReply, type HttpReply, jsonReply, nextLink, scopeHeaders } from '.
 import { listBody, objectBody } from './reply-body.ts';
 import type { HttpRequest } from './request.ts';
 import { redirecting } from './revision-segment.ts';
-import type { Route, RouteContext } from './route.ts';
+import type { Handler, Route, RouteContext } from './route.ts';
 import { show } from './show.ts';
 
 /** Parameter with the id of one instance. */
 const INSTANCE = 'database_id';
 
 export const DATABASE_ROUTES: readonly Route[] = [
-  { method: 'GET', path: '/', parameters: CUT_PARAMETERS, handle: listNames },
+  { method: 'GET', path: '/', parameters: CUT_PARAMETERS, handle: listing(({ databaseName }) => databaseName) },
   { method: 'POST', path: '/api/v1/db', status: 201, handle: createByBody, offered: () => CREATE_DATABASE },
   { method: 'POST', path: '/api/v1/databases/{database}', status: 201, handle: createByPath },
   { method: 'DELETE', path: '/api/v1/db/{database}', parameters: [INSTANCE], handle: deleteDatabase },
@@ -32,7 +32,7 @@ export const DATABASE_ROUTES: readonly Route[] = [
     parameters: [SINCE],
     handle: redirecting('', readAtRevision),
   },
-  { method: 'GET', path: '/databases', parameters: CUT_PARAMETERS, handle: listCollection },
+  { method: 'GET', path: '/databases', parameters: CUT_PARAMETERS, handle: listing(databaseObject) },
   { method: 'POST', path: '/databases', status: 201, handle: createInCollection },
   { method: 'GET', path: '/databases/{database}', handle: readInCollection },
   { method: 'DELETE', path: '/databases/{database}', parameters: [INSTANCE], handle: deleteDatabase },
@@ -110,26 +110,16 @@ async function deleteDatabase(request: HttpRequest, { service }: RouteContext): 
   return emptyReply(reply.kind === 'deleted' ? { 'x-database-id': reply.databaseId } : {});
 }
 
-function listNames(request: HttpRequest, context: RouteContext): Promise<HttpReply> {
-  return listed(request, context, ({ databaseName }) => databaseName);
-}
-
-function listCollection(request: HttpRequest, context: RouteContext): Promise<HttpReply> {
-  return listed(request, context, databaseObject);
-}
-
-async function listed(
-  request: HttpRequest,
-  { service }: RouteContext,
-  entry: (database: DatabaseDescription) => Json,
-): Promise<HttpReply> {
-  const all = await service.listDatabases({ signal: request.signal(), ...request.traced() });
-  const { shown, next } = cutList(request, all, BY_NAME);
-  return show(request, {
-    body: listBody('databases', shown.map(entry), { last: { next } }),
-    headers: nextLink(next),
-    describe: () => catalogPage({ databases: shown, next }),
-  });
+function listing(entry: (database: DatabaseDescription) => Json): Handler {
+  return async (request, { service }) => {
+    const all = await service.listDatabases({ signal: request.signal(), ...request.traced() });
+    const { shown, next } = cutList(request, all, BY_NAME);
+    return show(request, {
+      body: listBody('databases', shown.map(entry), { last: { next } }),
+      headers: nextLink(next),
+      describe: () => catalogPage({ databases: shown, next }),
+    });
+  };
 }
 
 const BY_NAME: Naming<DatabaseDescription> = {

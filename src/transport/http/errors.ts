@@ -53,14 +53,10 @@ export function errorReply(error: DatabaseError): TextReply {
   const { retryAfterMs, scope } = error.details;
   const wait = retryAfterMs === undefined ? {} : { 'retry-after': String(Math.ceil(retryAfterMs / MS_PER_SECOND)) };
   const readAt = scope === undefined ? {} : scopeHeaders(scope);
+  // RFC 9110, section 11.6.1.
+  const asked = error.code === 'unauthenticated' && { 'www-authenticate': challenge(error.details.reason) };
   const body = { error: rawObject({ code, message: error.message, details: wireDetails(error) }) };
-  return jsonReply(status, body, { ...wait, ...readAt, ...challengeTo(error) });
-}
-
-/** Challenge of an unauthenticated request (RFC 9110, section 11.6.1). */
-function challengeTo({ code, details }: DatabaseError): Readonly<Record<string, string>> {
-  if (code !== 'unauthenticated') return {};
-  return { 'www-authenticate': challenge(details.reason) };
+  return jsonReply(status, body, { ...wait, ...readAt, ...asked });
 }
 
 /** Error for one malformed field. The message repeats the details, for people who read only it. */

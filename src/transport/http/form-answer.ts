@@ -13,7 +13,7 @@
  */
 import type { FastifyRequest } from 'fastify';
 import { DatabaseError } from '#base';
-import { answeredPage, committedPath, type Description, type Members, membersOf, type SentForm, unsentPage } from '#ui';
+import { answeredPage, committedPath, type Description, membersOf, type SentForm, unsentPage } from '#ui';
 import { fieldsIn, formOf, saidBy } from './form-request.ts';
 import { PIECE_BYTES } from './limits.ts';
 import { FOREIGN_ORIGIN } from './other-origins.ts';
@@ -56,15 +56,12 @@ export function shownToForm(request: FastifyRequest, reply: HttpReply): HttpRepl
     return { status: 303, headers: { ...headers, location: place, 'cache-control': 'no-store', vary: VARIES } };
   }
   // Sent again from this page, the form would come from our own origin.
-  const described = answeredPage(sentForm(request, action), answer, !isForeign(answer));
+  const isForeign = membersOf(membersOf(answer['error'])['details'])['reason'] === FOREIGN_ORIGIN;
+  const described = answeredPage(sentForm(request, action), answer, !isForeign);
   return page(reply, body.length > PIECE_BYTES ? '{}' : body, described);
 }
 
 const CREATED = 201;
-
-function isForeign({ error }: Members): boolean {
-  return membersOf(membersOf(error)['details'])['reason'] === FOREIGN_ORIGIN;
-}
 
 function page(reply: HttpReply, body: string, said: Description): HttpReply {
   return rendered(HTML_RENDERING, reply, HTML_RENDERING.renderNow(textBody(body), said));

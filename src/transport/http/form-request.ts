@@ -11,7 +11,7 @@
 import type { FastifyRequest } from 'fastify';
 import { NO_BYTES } from '#base';
 import { Faults, parseJson, RAW_DATA } from '#model';
-import type { Action, Form, FormField } from '#ui';
+import type { Action, Form } from '#ui';
 import { charsetFault, contentTypeOf } from './content-type.ts';
 import { invalidField } from './errors.ts';
 import { type JsonMembers, jsonObject, RawJson } from './json-text.ts';
@@ -35,7 +35,7 @@ export function formOf({ headers, routeOptions, params }: FastifyRequest): (Acti
   const { essence } = contentTypeOf(headers['content-type'] ?? '');
   if (essence !== FIELDS_TYPE && essence !== PARTS_TYPE) return undefined;
   if (renderingFor(headers.accept)?.hasForms !== true) return undefined;
-  const action = offered(paramsIn(params));
+  const action = offered(typeof params === 'object' && params !== null ? { ...params } : {});
   // Fields in place of parts, or parts in place of fields, are refused as for other clients.
   const isOffered = (action.contentType === PARTS_TYPE) === (essence === PARTS_TYPE);
   return isOffered && action.form !== undefined ? { ...action, form: action.form } : undefined;
@@ -46,10 +46,6 @@ export function bodyBytesMax(request: FastifyRequest): number {
   const bytesMax = request.routeOptions.bodyLimit ?? 0;
   const form = formOf(request);
   return form === undefined || form.contentType !== undefined ? bytesMax : Math.min(bytesMax, FORM_BYTES_MAX);
-}
-
-function paramsIn(params: unknown): Readonly<Record<string, string>> {
-  return typeof params === 'object' && params !== null ? { ...params } : {};
 }
 
 /** @throws DatabaseError invalid_argument: the body is not an encoded form */
@@ -77,7 +73,8 @@ export function saidBy({ fields }: Form, given: ReadonlyMap<string, string>): Sa
   let body: Uint8Array = NO_BYTES;
   for (const [name, value] of given) {
     const field = Object.hasOwn(fields, name) ? fields[name] : undefined;
-    if (field === undefined) faults.add(name, `is no field of this form: it has ${namesOf(fields)}`);
+    if (field === undefined)
+      faults.add(name, `is no field of this form: it has ${Object.keys(fields).join(', ') || 'none'}`);
     // Browsers send empty fields, too.
     else if (value === '') continue;
     else if (field.becomes === 'header') headers.set(name, withoutBlanks(value));
@@ -89,11 +86,6 @@ export function saidBy({ fields }: Form, given: ReadonlyMap<string, string>): Sa
   if (isObject) body = Buffer.from(jsonObject(Object.fromEntries(members)));
   headers.set('content-type', body.length > 0 ? 'application/json' : undefined);
   return { body, headers };
-}
-
-function namesOf(fields: Readonly<Record<string, FormField>>): string {
-  const names = Object.keys(fields);
-  return names.length === 0 ? 'none' : names.join(', ');
 }
 
 /** Browsers send line breaks as CR LF. */

@@ -69,7 +69,9 @@ export class Gate {
       request.entry.principal = principal;
       return refusalOfOrigin(request, principal, this.#origins);
     } catch (failure) {
-      return refusalIn(failure);
+      // An error that is not a refusal is internal, and refuses the request, too.
+      if (failure instanceof DatabaseError) return failure;
+      return new DatabaseError('internal', 'Who asks could not be found out', { cause: failure });
     }
   }
 
@@ -110,19 +112,10 @@ function isForAnybody({ method, routeOptions }: FastifyRequest): boolean {
 /** Counts the request and returns its refusal, if any. */
 export function rateRefusal(limits: RateLimits, request: FastifyRequest): DatabaseError | undefined {
   const { entry } = request;
-  if (isFree(request) || limits.isCounted(request.headers[COUNTED]?.toString())) return undefined;
+  const isFree = isForAnybody(request) && request.routeOptions.config.route?.isCounted?.(request.params) !== true;
+  if (isFree || limits.isCounted(request.headers[COUNTED]?.toString())) return undefined;
   const address = request.raw.socket.remoteAddress;
   const { refusal, headers } = limits.count({ principal: entry.principal, address }, 'http');
   entry.rateHeaders = headers;
   return refusal;
-}
-
-function isFree(request: FastifyRequest): boolean {
-  return isForAnybody(request) && request.routeOptions.config.route?.isCounted?.(request.params) !== true;
-}
-
-/** An error that is not a refusal is internal, and refuses the request, too. */
-function refusalIn(failure: unknown): DatabaseError {
-  if (failure instanceof DatabaseError) return failure;
-  return new DatabaseError('internal', 'Who asks could not be found out', { cause: failure });
 }

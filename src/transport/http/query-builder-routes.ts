@@ -56,7 +56,10 @@ export function builtQuery(fields: QueryParameters): BuiltQuery {
   const join = choice(fields, 'join', said);
   const text = JSON.stringify({
     selector: terms.length > 1 ? { [join]: terms } : terms[0],
-    range: { revision: bounds(fields, 'start', 'end'), effectiveTime: timesOf(fields) },
+    range: {
+      revision: { startAt: filled(fields, 'start'), endAt: filled(fields, 'end') },
+      effectiveTime: timesOf(fields),
+    },
     direction: choice(fields, 'direction', said),
     limit: filled(fields, 'limit'),
   });
@@ -73,10 +76,6 @@ export function builtQuery(fields: QueryParameters): BuiltQuery {
 function filled(fields: QueryParameters, name: string): string | undefined {
   const value = withoutBlanks(fields.get(name) ?? '');
   return value === '' ? undefined : value;
-}
-
-function bounds(fields: QueryParameters, start: string, end: string): object {
-  return { startAt: filled(fields, start), endAt: filled(fields, end) };
 }
 
 /** A range of effective time needs an end: now by default. */

@@ -310,7 +310,9 @@ class HttpFront implements WebServer {
 
   #send(request: FastifyRequest, reply: FastifyReply, made: HttpReply): FastifyReply {
     const built = shownToForm(request, made);
-    const fault = this.#memory.send(request, reply, heldBytes(built));
+    // A stream holds the bytes that are ready.
+    const held = built.stream?.readableLength ?? built.body?.length ?? 0;
+    const fault = this.#memory.send(request, reply, held);
     if (fault !== undefined) built.stream?.destroy();
     const answer = fault === undefined ? built : refused(request, fault);
     // The client may send the body or the next request: the two cannot be told apart.
@@ -378,11 +380,6 @@ function sendBody(reply: FastifyReply, { body }: Pick<HttpReply, 'body'>): Fasti
   // The memory is free once it is sent; V8 would release it much later.
   if (Buffer.isBuffer(body)) reply.raw.once('close', () => giveBack(body));
   return reply.send(body);
-}
-
-/** Bytes held until the reply is sent; for a stream, those that are ready. */
-function heldBytes({ body, stream }: HttpReply): number {
-  return stream?.readableLength ?? body?.length ?? 0;
 }
 
 /** No route has a schema, but fastify would load its compilers, which are larger than itself. */

@@ -85,19 +85,16 @@ function toClientError(error: Error): DatabaseError {
   const { bytes, parsed } = lastBytes(error);
   if (code === 'HPE_PAUSED_H2_UPGRADE')
     return invalidField('request', `must be ${ONLY}, and this begins HTTP/2`, offendingLine(bytes, 0));
-  if (parsed === 0 && isTls(bytes))
+  if (parsed === 0 && bytes[0] === TLS_BEGINS[0] && bytes[1] === TLS_BEGINS[1])
     return invalidField('request', `must be without TLS and ${ONLY}, and this begins TLS`, offendingLine(bytes, 0));
   const reason = 'reason' in error && typeof error.reason === 'string' ? `: ${error.reason.toLowerCase()}` : '';
   return invalidField('request', `must be well-formed HTTP/1.1${reason}`, offendingLine(bytes, parsed));
 }
 
 const ONLY = 'HTTP/1.1, which is all that this port speaks';
+const TLS_BEGINS = [0x16, 0x03];
 /** Characters of a long line shown before the wrong one. */
 const SHOWN_BEFORE = 32;
-
-function isTls(bytes: Buffer): boolean {
-  return bytes[0] === 0x16 && bytes[1] === 0x03;
-}
 
 /** The line where the parser failed, or the end of it before the failure; undefined without bytes. */
 function offendingLine(bytes: Buffer, parsed: number): string | undefined {

@@ -52,7 +52,8 @@ import { acceptedTransaction, storedTransaction, transactionReceipt, transaction
 const TRANSACTING = {
   bodyBytesMax: TRANSACT_BODY_BYTES_MAX,
   headers: [BATCH_ID],
-  isRepeatable: namesTransaction,
+  // A repeated id is answered with the recorded result (V3).
+  isRepeatable: (request: HttpRequest) => toTransactRequest(request).transactionId !== undefined,
 };
 
 export const TRANSACT_ROUTES: readonly Route[] = [
@@ -116,11 +117,6 @@ async function transactWithoutWaiting(request: HttpRequest, context: RouteContex
 function asProposed(reply: TransactReply): ProposedTransaction {
   if (reply.kind === 'recorded') return reply;
   throw refusalError(reply);
-}
-
-/** A repeated id is answered with the recorded result (V3). */
-function namesTransaction(request: HttpRequest): boolean {
-  return toTransactRequest(request).transactionId !== undefined;
 }
 
 /** A large one is parsed in its turn (TH11). */

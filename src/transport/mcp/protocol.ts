@@ -16,7 +16,7 @@ import type { Api } from './api.ts';
 import { type EndpointOptions, endpoint } from './endpoint.ts';
 import { isNotificationOf, methodsOf, requestIdsOf } from './messages.ts';
 import { refuse, refuseRequest } from './refusals.ts';
-import { type Asked, type Session, Sessions, type SessionsPorts } from './sessions.ts';
+import { type Asked, Sessions, type SessionsPorts } from './sessions.ts';
 
 export interface ProtocolOptions extends EndpointOptions, Omit<SessionsPorts, 'endpoint'> {
   readonly onFault: (error: Error) => void;
@@ -80,8 +80,9 @@ export class Protocol {
     if (!session.admits(asker)) {
       return refuse(response, 403, 'The session was begun with another Authorization; begin a new one with this');
     }
+    const asksEarly = requestIdsOf(body).length > 0 && methodsOf(body).some((method) => !ALWAYS_ANSWERED.has(method));
     if (isNotificationOf(body, 'notifications/initialized')) session.initialized();
-    else if (!(await isAnswerable(session, body))) return refuse(response, 400, NOT_INITIALIZED);
+    else if (asksEarly && !(await session.isReady())) return refuse(response, 400, NOT_INITIALIZED);
     const repeated = session.repeatedId(body);
     if (repeated !== undefined) {
       return refuseRequest(response, repeated, 'Another request of this session with the same id has no answer yet');
@@ -97,9 +98,4 @@ function refuseSession(response: ServerResponse, id: string): void {
 /** Every request from a socket has both. */
 function isReceived(request: IncomingMessage): request is IncomingMessage & { method: string; url: string } {
   return request.method !== undefined && request.url !== undefined;
-}
-
-async function isAnswerable(session: Session, body: unknown): Promise<boolean> {
-  const asksEarly = requestIdsOf(body).length > 0 && methodsOf(body).some((method) => !ALWAYS_ANSWERED.has(method));
-  return !asksEarly || session.isReady();
 }

@@ -3,7 +3,7 @@
  * assets/requests.js sends a form that writes, and the page stays. An action that a form cannot send, such as DELETE,
  * needs the script or the `curl` command beside it.
  */
-import type { Action, Description, Form, FormField, Parts } from '../description.ts';
+import type { Action, Description, Form, FormField } from '../description.ts';
 import { words } from './data.ts';
 import { html, type Markup, NOTHING } from './markup.ts';
 
@@ -97,10 +97,11 @@ function commandOf({ method, path, body, contentType }: Action): string {
   const quotable = path.replaceAll("'", '%27');
   const start = `curl -X ${method} 'http://<node>${quotable}'`;
   if (body === undefined) return start;
-  if (contentType !== undefined && typeof body !== 'string') return `${start}${partsOf(body).join('')}`;
+  if (contentType !== undefined && typeof body !== 'string') {
+    const files = Object.keys(body).map(
+      (name) => ` -F ${name}=@${name === 'wasm' ? 'component.wasm' : `${name}.json`}`,
+    );
+    return `${start}${files.join('')}`;
+  }
   return `${start} -H 'content-type: application/json' -d @body.json`;
-}
-
-function partsOf(body: Parts): readonly string[] {
-  return Object.keys(body).map((name) => ` -F ${name}=@${name === 'wasm' ? 'component.wasm' : `${name}.json`}`);
 }

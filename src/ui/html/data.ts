@@ -22,18 +22,16 @@ export async function dataMarkup(body: ReplyData, description: Description, inTu
   for (const text of list.items.texts()) items.push(await inTurn(() => parseOwnJson(text)));
   const table = await listMarkup(list.name ?? 'items', items, view, inTurn);
   const [before, behind] = await inTurn(() =>
-    [first, last].map((text) => membersMarkup(aroundList(parseMembers(text)))),
+    [first, last].map((text) =>
+      membersMarkup(new Map([...parseMembers(text)].filter(([name]) => !SAID_ELSEWHERE.has(name)))),
+    ),
   );
   return html`${before}${table}${behind}`;
 }
 
 const PLAIN: RowView = { linksOf: () => ({}) };
 
-/** Members that the heading and the links of the page do not have already. */
-function aroundList(members: Members): Members {
-  return new Map([...members].filter(([name]) => !SAID_ELSEWHERE.has(name)));
-}
-
+/** Members that the heading and the links of the page have already. */
 const SAID_ELSEWHERE = new Set(['database', 'revision', 'has_more', 'next', 'next_cursor']);
 
 /** How members are shown. */

@@ -30,16 +30,13 @@ export async function longPayloads(nodes: Iterable<JsonNode>, inTurn: InTurn): P
 function* piecesOf(text: string): Iterable<string> {
   for (let start = 0, end = 0; start < text.length; start = end) {
     end = Math.min(start + PIECE_CHARACTERS, text.length);
-    if (isHighSurrogate(text.charCodeAt(end - 1)) && end < text.length) end += 1;
+    const last = text.charCodeAt(end - 1);
+    if (last >= 0xd800 && last < 0xdc00 && end < text.length) end += 1;
     yield text.slice(start, end);
   }
 }
 
 const PIECE_CHARACTERS = 16 * 1024;
-
-function isHighSurrogate(unit: number): boolean {
-  return unit >= 0xd800 && unit < 0xdc00;
-}
 
 export function valueMarkup(node: JsonNode, room: Room, long: LongPayloads): Markup {
   switch (node.kind) {

@@ -28,7 +28,11 @@ const DETAILS = 'grpc-status-details-bin';
 export class Reply implements Disposable {
   readonly #stream: ClientHttp2Stream;
   readonly #signal: AbortSignal;
-  readonly #cancel = (): void => cancelStream(this.#stream);
+  /** Drops what is unsent of the request as well: a stream that is only closed may outlive its connection. */
+  readonly #cancel = (): void => {
+    this.#stream.close(constants.NGHTTP2_CANCEL);
+    this.#stream.destroy();
+  };
   headers: IncomingHttpHeaders | undefined;
   trailers: IncomingHttpHeaders | undefined;
 
@@ -125,12 +129,4 @@ function messageIn(text: string): string {
 /** The first value of a header. */
 export function textOf(value: string | string[] | undefined): string | undefined {
   return Array.isArray(value) ? value[0] : value;
-}
-
-/**
- * Drops what is unsent of the request as well: a stream that is only closed may outlive its connection (`PeerStream`).
- */
-function cancelStream(stream: ClientHttp2Stream): void {
-  stream.close(constants.NGHTTP2_CANCEL);
-  stream.destroy();
 }

@@ -49,6 +49,9 @@ export interface WireServerParts extends WireParts {
 /** Time for a drained server to send its last answers. */
 const FLUSH_MS = 500;
 
+/** The pieces of a message and the whole message are held at once, and some room must be left for others. */
+const LEFT_FOR_OTHERS_BYTES = 64 * 1024;
+
 /** Status of a call whose connection is closed; it is only counted. */
 const GONE: CallStatus = { code: 'CANCELLED', message: 'The connection of the call has gone' };
 
@@ -124,7 +127,9 @@ export class WireServer {
   #ruleOf(method: Method | DuplexMethod): MethodRule {
     const { limits, meterOf } = this.#parts;
     const { headers = [], isProbe = false, messageBytesMax } = method;
-    const bytesMax = messageBytesMax === undefined ? limits.requestBytesMax : largest(messageBytesMax, this.#parts);
+    // A longer message would be refused as busy, although there can never be room for it.
+    const most = Math.floor(this.#parts.requests.commonBytes / 2) - LEFT_FOR_OTHERS_BYTES;
+    const bytesMax = messageBytesMax === undefined ? limits.requestBytesMax : Math.min(messageBytesMax, most);
     const shared = { bytesMax, taken: [...ASKING, ...headers], isProbe };
     const meter = meterOf(method);
     return method.kind === 'bidi_stream'
@@ -264,12 +269,4 @@ function ending(call: Call, pending: Promise<void>): Promise<void> {
 
 function mayLast({ method }: Call): boolean {
   return method.kind !== 'unary' || callKind(method) === 'waiting';
-}
-
-/** The pieces of a message and the whole message are held at once, and some room must be left for others. */
-const LEFT_FOR_OTHERS_BYTES = 64 * 1024;
-
-/** Limits the length of a message, so that it is not refused as busy when there can never be room for it. */
-function largest(bytes: number, { requests }: Pick<WireServerParts, 'requests'>): number {
-  return Math.min(bytes, Math.floor(requests.commonBytes / 2) - LEFT_FOR_OTHERS_BYTES);
 }
