@@ -19,9 +19,9 @@ export { eventPage, eventsPage, type ListedEvents, transactionPage } from './eve
 export { answeredPage, committedPath, type Members, membersOf, type SentForm, unsentPage } from './form-pages.ts';
 export { ASSETS, ASSETS_TAG } from './html/assets.ts';
 export { PAGE_HEADERS, renderHtml, renderHtmlNow } from './html/page.ts';
-export { BUILDER_CHOICES, BUILDER_ROWS, queryBuilderPage } from './html/query-builder.ts';
-export { type DocumentedRoute, referencePage } from './html/reference-page.ts';
-export { isOfSwagger, SWAGGER_HEADERS, swaggerAsset, swaggerPage } from './html/swagger-ui.ts';
+export { BUILDER_CHOICES, BUILDER_ROWS, renderQueryBuilder } from './html/query-builder.ts';
+export { type DocumentedRoute, renderReference } from './html/reference-page.ts';
+export { isOfSwagger, renderSwagger, SWAGGER_HEADERS, swaggerAsset } from './html/swagger-ui.ts';
 export { laidOut } from './laid-out.ts';
 export { namesPage } from './name-pages.ts';
 export { clusterPage, nodePage } from './node-pages.ts';

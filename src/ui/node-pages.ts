@@ -25,7 +25,7 @@ export function clusterPage({ nodes, databases, catalogLeader, isConfirmed }: Sh
   const silent = nodes.filter(({ answers, state }) => !answers && state !== 'removed').length;
   const moving = databases.filter(({ isSettled }) => !isSettled).length;
   const unled = databases.filter(({ leader }) => leader === undefined).length;
-  const lead = catalogLeader === undefined ? 'nobody leads its catalog' : `node ${catalogLeader} leads its catalog`;
+  const lead = catalogLeader === undefined ? 'no node leads its catalog' : `node ${catalogLeader} leads its catalog`;
   const doubt = isConfirmed ? '' : ', which was not heard, so that more may have happened than is shown';
   return {
     title: 'Cluster',

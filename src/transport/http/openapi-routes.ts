@@ -2,7 +2,7 @@
  * Routes of the OpenAPI documents and the pages that show them. The list of routes contains these, so it is a function
  * that is called later.
  */
-import { CATALOG_PATH, PAGE_HEADERS, referencePage, SWAGGER_HEADERS, swaggerPage } from '#ui';
+import { CATALOG_PATH, PAGE_HEADERS, renderReference, renderSwagger, SWAGGER_HEADERS } from '#ui';
 import { documentedRoutes, fullDocument, SCHEMAS, schemasDocument } from './openapi/document.ts';
 import { htmlReply, jsonReply } from './reply.ts';
 import type { Handler, Route } from './route.ts';
@@ -28,7 +28,8 @@ export function openApiRoutes(routes: () => readonly Route[]): readonly Route[] 
         once(path, () => JSON.stringify(make(service.health().version))),
       );
   };
-  const reference = (): string => referencePage({ routes: documentedRoutes(routes()), schemas: SCHEMAS, links: LINKS });
+  const reference = (): string =>
+    renderReference({ routes: documentedRoutes(routes()), schemas: SCHEMAS, links: LINKS });
   return [
     { method: 'GET', path: SCHEMAS_PATH, handle: json(SCHEMAS_PATH, schemasDocument) },
     { method: 'GET', path: FULL_PATH, handle: json(FULL_PATH, (version) => fullDocument(version, routes())) },
@@ -37,6 +38,6 @@ export function openApiRoutes(routes: () => readonly Route[]): readonly Route[] 
       path: REFERENCE_PATH,
       handle: () => htmlReply(200, once(REFERENCE_PATH, reference), PAGE_HEADERS),
     },
-    { method: 'GET', path: SWAGGER_PATH, handle: () => htmlReply(200, swaggerPage(FULL_PATH), SWAGGER_HEADERS) },
+    { method: 'GET', path: SWAGGER_PATH, handle: () => htmlReply(200, renderSwagger(FULL_PATH), SWAGGER_HEADERS) },
   ];
 }

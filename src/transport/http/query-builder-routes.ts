@@ -4,7 +4,7 @@
  */
 import { type DatabaseError, encodeUtf8, toBase64Url } from '#base';
 import { describeFault, Faults, parseJson, scopedQueryFromJson } from '#model';
-import { BUILDER_CHOICES, BUILDER_ROWS, belowDatabase, PAGE_HEADERS, queryBuilderPage } from '#ui';
+import { BUILDER_CHOICES, BUILDER_ROWS, belowDatabase, PAGE_HEADERS, renderQueryBuilder } from '#ui';
 import { type QueryParameters, withoutBlanks } from './query-string.ts';
 import { type HttpReply, htmlReply, scopeHeaders } from './reply.ts';
 import type { HttpRequest } from './request.ts';
@@ -31,7 +31,7 @@ async function readBuilder(request: HttpRequest, { service }: RouteContext): Pro
   const headers = { ...scopeHeaders(database), ...PAGE_HEADERS };
   const fields = request.query();
   if (!BUILDER_PARAMETERS.some((name) => fields.get(name) !== undefined)) {
-    return htmlReply(200, queryBuilderPage(database), headers);
+    return htmlReply(200, renderQueryBuilder(database), headers);
   }
   const built = builtQuery(fields);
   if (built.kind === 'query') {
@@ -42,7 +42,7 @@ async function readBuilder(request: HttpRequest, { service }: RouteContext): Pro
   if (request.rendering()?.hasForms !== true) throw built.error;
   const values = Object.fromEntries(BUILDER_PARAMETERS.map((name) => [name, fields.get(name) ?? '']));
   const faults = Object.fromEntries(built.faults.violations.map((each) => [each.field, describeFault(each)]));
-  return htmlReply(400, queryBuilderPage(database, { values, faults }), headers);
+  return htmlReply(400, renderQueryBuilder(database, { values, faults }), headers);
 }
 
 type BuiltQuery =

@@ -22,7 +22,7 @@ export const PAGE_HEADERS: Readonly<Record<string, string>> = {
 
 export async function renderHtml(body: ReplyData, description: Description, inTurn: InTurn): Promise<string> {
   const data = await dataMarkup(body, description, inTurn);
-  return inTurn(() => pageOf(description, data));
+  return inTurn(() => renderPage(description, data));
 }
 
 /** Draws an error, which is small, in one piece. */
@@ -31,13 +31,13 @@ export function renderHtmlNow({ first }: ReplyData, description: Description): s
   const data = membersMarkup(members);
   // The summary of the page has its message.
   const isError = members.has('error');
-  return pageOf(
+  return renderPage(
     description,
     isError ? html`<details class="action"><summary>The error in JSON</summary>${data}</details>` : data,
   );
 }
 
-export function pageOf(description: Description, data: Markup): string {
+export function renderPage(description: Description, data: Markup): string {
   const { title, summary, links, place, tail } = description;
   // A bundler would take an unescaped end of a script for the end of its own.
   const modules = MODULE_PATHS.map((path) => html`<script type="module" src="${path}"><\/script>`);

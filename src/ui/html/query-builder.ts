@@ -8,7 +8,7 @@ import type { Filled } from '../description.ts';
 import { belowDatabase, queryBuilderPath, type Scope } from '../paths.ts';
 import { words } from './data.ts';
 import { html, type Markup, NOTHING } from './markup.ts';
-import { pageOf } from './page.ts';
+import { renderPage } from './page.ts';
 
 type Options = readonly (readonly [value: string, text: string])[];
 
@@ -38,7 +38,7 @@ export const BUILDER_CHOICES: Readonly<Record<string, Options>> = {
 
 const EMPTY: Filled = { values: {} };
 
-export function queryBuilderPage(scope: Scope, filled: Filled = EMPTY): string {
+export function renderQueryBuilder(scope: Scope, filled: Filled = EMPTY): string {
   const { databaseName, revision } = scope;
   const path = belowDatabase(scope, 'events');
   const wrong = Object.keys(filled.faults ?? {}).map(words);
@@ -52,7 +52,7 @@ export function queryBuilderPage(scope: Scope, filled: Filled = EMPTY): string {
     actions: [filterEvents(path), queryEvents(scope)],
     place: { databaseName, revision },
   };
-  return pageOf(description, builder(queryBuilderPath(databaseName), filled));
+  return renderPage(description, builder(queryBuilderPath(databaseName), filled));
 }
 
 function builder(path: string, filled: Filled): Markup {

@@ -1,7 +1,7 @@
 /** The OpenAPI document as a page. */
 import type { Description } from '../description.ts';
 import { html, type Markup, NOTHING } from './markup.ts';
-import { pageOf } from './page.ts';
+import { renderPage } from './page.ts';
 
 /** A route and what it is for. */
 export interface DocumentedRoute {
@@ -24,7 +24,7 @@ interface Reference {
   readonly links: Description['links'];
 }
 
-export function referencePage({ routes, schemas, links }: Reference): string {
+export function renderReference({ routes, schemas, links }: Reference): string {
   const tags = [...new Set(routes.map(({ tag }) => tag))];
   const sections = tags.map((tag) => {
     const own = routes.filter((route) => route.tag === tag);
@@ -40,7 +40,7 @@ export function referencePage({ routes, schemas, links }: Reference): string {
     links,
     actions: [],
   };
-  return pageOf(description, html`${sections}<section aria-label="Schemas"><h2>Schemas</h2>${shapes}</section>`);
+  return renderPage(description, html`${sections}<section aria-label="Schemas"><h2>Schemas</h2>${shapes}</section>`);
 }
 
 function entry({ method, path, parameters = [], summary, ...parts }: DocumentedRoute): Markup {

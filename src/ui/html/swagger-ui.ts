@@ -46,7 +46,7 @@ export const SWAGGER_HEADERS: Readonly<Record<string, string>> = {
   'referrer-policy': 'same-origin',
 };
 
-export function swaggerPage(documentPath: string): string {
+export function renderSwagger(documentPath: string): string {
   return html`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>Swagger UI · Cairn</title><link rel="icon" href="${ICON_PATH}"><link rel="stylesheet" href="${assetPath(STYLE)}"></head>
 <body><div id="swagger-ui" data-document="${documentPath}"></div><script src="${assetPath(BUNDLE)}"><\/script><script type="module" src="${SWAGGER_MODULE_PATH}"><\/script></body></html>
