@@ -79,8 +79,8 @@ interface FoldWay {
   /** Minimum number of events since the last snapshot for a snapshot at the end. */
   readonly keptMin: number;
   readonly givesWay: boolean;
-  /** True when snapshots are stored; a forced refold stores none. */
-  readonly isKept: boolean;
+  /** False for a forced refold, which neither reads nor stores snapshots. */
+  readonly usesSnapshots: boolean;
   /** `stop` aborts further batches; `end` also aborts the call in progress. */
   readonly stop: AbortSignal;
   readonly end?: AbortSignal | undefined;
@@ -164,7 +164,7 @@ export class StateViews {
     if (refusal !== undefined) return refusal;
     const fold = foldKey(read);
     const begin = progressFrom(await this.#snapshots.furthest(fold, read));
-    const way = { fold, batch, eventsMax, keptMin: 1, givesWay: true, isKept: true, stop: signal };
+    const way = { fold, batch, eventsMax, keptMin: 1, givesWay: true, usesSnapshots: true, stop: signal };
     const folded = await this.#foldFrom(read, begin, way);
     if (folded.kind === 'failed') return folded;
     const { foldedCount, isFromFirst, isWhole, place } = folded;
@@ -197,10 +197,10 @@ export class StateViews {
 
   async #fold(read: ViewRead, { fold, stop, end }: Pick<FoldWay, 'fold' | 'stop' | 'end'>): Promise<FoldResult> {
     const { batch, snapshotEventsMin: keptMin } = this.#settings;
-    const isKept = read.refolds !== true;
-    const begin = progressFrom(isKept ? await this.#snapshots.furthest(fold, read) : undefined);
+    const usesSnapshots = read.refolds !== true;
+    const begin = progressFrom(usesSnapshots ? await this.#snapshots.furthest(fold, read) : undefined);
     const eventsMax = Number.POSITIVE_INFINITY;
-    return this.#foldFrom(read, begin, { fold, batch, eventsMax, keptMin, givesWay: false, isKept, stop, end });
+    return this.#foldFrom(read, begin, { fold, batch, eventsMax, keptMin, givesWay: false, usesSnapshots, stop, end });
   }
 
   async #foldFrom(read: ViewRead, begin: Progress, way: FoldWay): Promise<StepResult> {
@@ -237,13 +237,13 @@ export class StateViews {
       progress = { ...progress, state: folded.state, last, foldedCount: progress.foldedCount + count };
       unkept += count;
       batch = next;
-      if (way.isKept && batch.done !== true && unkept >= this.#settings.snapshotEvents) {
+      if (way.usesSnapshots && batch.done !== true && unkept >= this.#settings.snapshotEvents) {
         place = await this.#keep(read, lane, { progress, isWhole: false });
         unkept = 0;
       }
     }
     const isWhole = batch.done === true;
-    if (way.isKept && unkept >= way.keptMin) place = await this.#keep(read, lane, { progress, isWhole });
+    if (way.usesSnapshots && unkept >= way.keptMin) place = await this.#keep(read, lane, { progress, isWhole });
     return { kind: 'state', ...progress, isWhole, place };
   }
 

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Address, formatAddress, type NodeId, parseAddress } from '#base';
 import type { AdminReply, AdminRequest, AskAdmin, ClusterDescription } from '#cluster';
 import { type Asked, type ClientFiles, DRAIN_SECONDS_DEFAULT, readArguments } from './cluster-arguments.ts';
-import { ANSWER_MS, checkDrain, type DrainPorts, drainAndStay, EXIT_NO_QUORUM, undrain } from './cluster-drain.ts';
+import { checkDrain, type DrainPorts, drainAndStay, EXIT_NO_QUORUM, ORDER_MS, undrain } from './cluster-drain.ts';
 import {
   jsonOf,
   renderCluster,
@@ -119,7 +119,7 @@ interface Put extends Omit<Asked, 'order'> {
 
 async function putOrder({ at, order, isJson, waits }: Put, ports: Asking): Promise<number> {
   const { ask, out, err } = ports;
-  const reply = await ask(at, { order, isPassedOn: false }, ANSWER_MS);
+  const reply = await ask(at, { order, isPassedOn: false }, ORDER_MS);
   if (reply.kind === 'described') {
     out(isJson ? `${JSON.stringify(reply.cluster, undefined, 2)}\n` : renderCluster(reply.cluster));
     return 0;
@@ -168,7 +168,7 @@ async function awaitRemoval(at: Address, node: NodeId, ports: Asking): Promise<n
 /** The request may go to the draining node itself, so the addresses of the other nodes are read before. */
 async function drainAndWait(asked: Put, ports: Asking): Promise<number> {
   const { at, order } = asked;
-  const reply = await ports.ask(at, { order: { kind: 'describe' }, isPassedOn: false }, ANSWER_MS);
+  const reply = await ports.ask(at, { order: { kind: 'describe' }, isPassedOn: false }, ORDER_MS);
   const places = reply.kind === 'described' ? placesBeside(at, reply.cluster, ports.placeOf) : [];
   const code = await putOrder({ ...asked, waits: false }, ports);
   return code === 0 && order.kind === 'drain' ? awaitEnd([at, ...places], order.node, ports) : code;
@@ -198,7 +198,7 @@ async function* looks(
     await pause(LOOK_MS);
     const [place, ...others] = places;
     if (place === undefined) return;
-    const reply = await ask(place, { order: { kind: 'describe' }, isPassedOn: false }, ANSWER_MS);
+    const reply = await ask(place, { order: { kind: 'describe' }, isPassedOn: false }, ORDER_MS);
     if (reply.kind === 'described') {
       unanswered = 0;
       places = [place, ...placesBeside(place, reply.cluster, placeOf)];

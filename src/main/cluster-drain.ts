@@ -29,10 +29,10 @@ export const EXIT_NO_QUORUM = 3;
 /** Exit code of a drain that has timed out with leaderships left. */
 const EXIT_LEFT = 4;
 
-/** Longer than a node takes to query other nodes. */
-export const ANSWER_MS = 15_000;
+/** Time for an order until its answer: longer than a node takes to query other nodes. */
+export const ORDER_MS = 15_000;
 /** Minimum timeout of a request, when the drain has almost timed out. */
-const ANSWER_LEAST_MS = 1_000;
+const ORDER_LEAST_MS = 1_000;
 const LOOK_MS = 250;
 /** Longer than an election. A catalog without a leader for this long has no quorum, and no leadership can move. */
 const ELECTION_MS = 15_000;
@@ -78,7 +78,7 @@ export async function drainAndStay(asked: AskedDrain, ports: DrainPorts): Promis
 
 /** Returns whether the cluster has no other node for clients. */
 async function isOnlyNode({ at }: AskedDrain, { ask: put }: DrainPorts): Promise<boolean> {
-  const reply = await put(at, { order: { kind: 'describe' }, isPassedOn: false }, ANSWER_MS);
+  const reply = await put(at, { order: { kind: 'describe' }, isPassedOn: false }, ORDER_MS);
   return reply.kind === 'described' && reply.cluster.nodes.filter(({ state }) => state !== 'removed').length === 1;
 }
 
@@ -93,12 +93,7 @@ async function drainWithin(asked: AskedDrain, ports: DrainPorts): Promise<number
     // Each drain request is recorded in the audit log. A dry run is not, and has the same answer.
     const isDryRun = left !== undefined;
     const order = { kind: 'drain', isGranted: false, stays: true, isDryRun } as const;
-    const answer = await ask(
-      target,
-      ports,
-      order,
-      Math.min(ANSWER_MS, Math.max(ANSWER_LEAST_MS, endMs - monotonicMs())),
-    );
+    const answer = await ask(target, ports, order, Math.min(ORDER_MS, Math.max(ORDER_LEAST_MS, endMs - monotonicMs())));
     const isLate = monotonicMs() >= endMs;
     if ('why' in answer) {
       electedByMs ??= monotonicMs() + ELECTION_MS;
@@ -144,7 +139,7 @@ async function ask(
   { at, node }: AskedDrain,
   { ask: put }: DrainPorts,
   order: OfAnyNode,
-  timeoutMs: number = ANSWER_MS,
+  timeoutMs: number = ORDER_MS,
 ): Promise<DescribedNode | Refused> {
   const self: AdminReply | undefined =
     node === undefined ? await put(at, { order: { kind: 'describe' }, isPassedOn: false }, timeoutMs) : undefined;

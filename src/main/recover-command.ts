@@ -24,7 +24,7 @@ import { type Environment, PEER_TLS_HELP, PEER_TLS_OPTIONS, readPeerTlsOptions }
 import { renderRefounded, renderSurvey } from './recover-report.ts';
 
 /** A node that does not answer within this time counts as gone. */
-const ANSWER_MS = 1_500;
+const CLUSTER_ANSWER_MS = 1_500;
 const VARIABLE = 'CAIRN_DATA_DIR';
 
 const RECOVER_HELP = `Usage: cairn recover --data-dir DIRECTORY [--accept-loss CODE] [--json] [--peer-tls-cert-file FILE …]
@@ -119,7 +119,7 @@ async function faultInOthers(
 ): Promise<string | undefined> {
   const voters = nodes.filter(({ isVoter }) => isVoter);
   const others = nodes.filter(({ node, state, peer }) => node !== self && state !== 'removed' && peer.port !== 0);
-  const clusters = await Promise.all(others.map(({ peer }) => askForCluster(peer, ANSWER_MS)));
+  const clusters = await Promise.all(others.map(({ peer }) => askForCluster(peer, CLUSTER_ANSWER_MS)));
   const there = others.filter((_, at) => clusters[at] === clusterId);
   const able = voters.filter((voter) => voter.node === self || there.includes(voter));
   if (2 * able.length <= voters.length) {

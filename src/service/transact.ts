@@ -29,11 +29,11 @@ export function transact(context: ServiceContext, request: TransactRequest): Pro
   const refusal = refusalOf(request);
   return onInstance(node, databaseName, floor?.signal, (binding, bind) => {
     assertHeld(node, binding);
-    if (floor === undefined) return decide(binding, bind);
-    return untilAtFloor(context, request, binding).then(() => decide(binding, bind));
+    if (floor === undefined) return propose(binding, bind);
+    return untilAtFloor(context, request, binding).then(() => propose(binding, bind));
   });
 
-  function decide(binding: Binding, bind: () => void): Promise<TransactReply> {
+  function propose(binding: Binding, bind: () => void): Promise<TransactReply> {
     if (refusal !== undefined) return recordedOrRefused(context, binding, request, { transactionId, refusal });
     assert(transactionId !== undefined, 'A malformed transaction_id is a fault of the transaction');
     // A client that waits only for the admission will look the outcome up.

@@ -44,7 +44,7 @@ export interface MethodRule extends FrameRules {
 export const STREAM_BYTES: number = 16 * 1024;
 
 /** A reply without messages is sent within this time, or never. */
-const ANSWER_MS = 1_000;
+const EMPTY_REPLY_SENT_MS = 1_000;
 
 /** Bytes of a request up to this size are counted with the stream and need no hold of their own. */
 const SMALL_REQUEST_BYTES = 16 * 1024;
@@ -304,7 +304,7 @@ export class PeerStream implements Opening, MessageListener {
     this.#request?.release();
     this.#awaitNoMore();
     this.ended();
-    this.#dueMs = performance.now() + Math.min(ANSWER_MS, this.#server.limits.lingerMs);
+    this.#dueMs = performance.now() + Math.min(EMPTY_REPLY_SENT_MS, this.#server.limits.lingerMs);
   }
 
   /** Called by the reader of its frames. */
