@@ -23,7 +23,7 @@ const DISK_RETRY_AFTER_MS = 5000;
 const RECOVERY_RETRY_AFTER_MS = 1000;
 
 /** Advice to the operator of a removed node. */
-export const ANEW = 'a node with an empty data directory joins as a new one';
+export const JOIN_AS_NEW = 'a node with an empty data directory joins as a new one';
 
 /** Name of a group, to be used after an article: `database "shop"`, `catalog`. */
 export type Title = string;
@@ -44,7 +44,7 @@ export function draining(): DatabaseError {
 export const NODE_REMOVED = 'NodeRemoved';
 
 export function nodeRemoved(node: NodeId): DatabaseError {
-  const message = `Node ${node} was removed from its cluster; ${ANEW}`;
+  const message = `Node ${node} was removed from its cluster; ${JOIN_AS_NEW}`;
   return new DatabaseError('unavailable', message, { details: { reason: NODE_REMOVED } });
 }
 

@@ -277,7 +277,7 @@ export const GAUGES = {
     labels: { peer: 64 },
   },
   cairn_worker_queue_depth: {
-    help: 'Queue lengths of the threads beside the one that serves clients. core: messages to the core; log: appends that are not durable; store: committed entries whose rows are not in the store.',
+    help: 'Queue lengths of worker threads. core: messages that it has not taken yet; log: appends that are not durable yet; store: committed entries whose rows are not in the store.',
     labels: { worker: ['core', 'log', 'store'] },
   },
   cairn_raft_members_behind: {

@@ -21,7 +21,7 @@ import { catalogTarget } from '../placement/catalog-voters.ts';
 import type { NodeView, PlacementView } from '../placement/placement.ts';
 import { planPlacements } from '../placement/placement-plan.ts';
 import { answers, canTake } from '../placement/spread.ts';
-import { ANEW } from '../refusals.ts';
+import { JOIN_AS_NEW } from '../refusals.ts';
 
 export type NodeOrder =
   | { readonly kind: 'decommission'; readonly node: NodeId }
@@ -57,7 +57,7 @@ export function faultInOrder(order: NodeOrder, cluster: ClusterState): OrderFaul
   const node = cluster.nodes.find((each) => each.node === order.node);
   if (node === undefined) return notThere(order.node, cluster);
   if (order.kind === 'recommission') {
-    return node.state === 'removed' ? failed(`node ${node.node} was removed permanently; ${ANEW}`) : undefined;
+    return node.state === 'removed' ? failed(`node ${node.node} was removed permanently; ${JOIN_AS_NEW}`) : undefined;
   }
   if (node.state !== 'active') return undefined;
   const fault = order.kind === 'replace' ? faultInSuccessor(order, cluster) : undefined;

@@ -35,13 +35,13 @@ export interface Peers {
 
 /** For a cluster of one node. */
 export const noPeers: Peers = {
-  send: nobody,
-  forward: nobody,
+  send: noReceiver,
+  forward: noReceiver,
   setPeers: () => undefined,
   sendLetter: () => false,
 };
 
-function nobody(to: NodeId): boolean {
+function noReceiver(to: NodeId): boolean {
   assert(false, 'A cluster of one node sends no messages', to);
   return false;
 }

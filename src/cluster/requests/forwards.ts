@@ -79,7 +79,7 @@ export interface ForwardsPorts {
 }
 
 /** No request of this process has this number, so its answers are ignored. */
-const NOBODY = 2 ** 32 - 1;
+const NO_REQUEST = 2 ** 32 - 1;
 
 /** Approximate memory of a request besides its payload. */
 const REQUEST_BYTES = 256;
@@ -161,7 +161,7 @@ export class Forwards {
 
   /** Forwards a payload to the leader of the group, without an answer. */
   tell(to: NodeId, group: GroupId, payload: Uint8Array): void {
-    this.post(to, { kind: 'propose', session: this.#ports.session, id: NOBODY, group, payload });
+    this.post(to, { kind: 'propose', session: this.#ports.session, id: NO_REQUEST, group, payload });
   }
 
   /** Handles answers; returns the requests of the other node, to be handled like those of the front. */

@@ -36,14 +36,14 @@ const MS_PER_SECOND = 1_000;
 const OVERLAP_SECONDS = 86_400;
 const OVERLAP_SECONDS_MAX = 31_536_000;
 /** Name of an issuer that is not authenticated. */
-export const NOBODY = 'nobody';
+export const UNAUTHENTICATED = 'nobody';
 
 export async function issueApiKey(context: ServiceContext, request: IssueApiKeyRequest): Promise<IssuedApiKey> {
   const { clock, random, node } = context;
   const nowMs = clock.nowMs();
   refuseFaults(request, nowMs);
   await refuseBelowLevel(context, request, 'API keys');
-  const { name, grants, expiresAtMs, issuedBy = NOBODY, made } = request;
+  const { name, grants, expiresAtMs, issuedBy = UNAUTHENTICATED, made } = request;
   const { id, hash, text } = made === undefined ? issueKey((bytes) => random.bytes(bytes)) : { ...made, text: '' };
   const secrets = [{ hash, createdAtMs: nowMs, expiresAtMs: undefined }];
   const key: ApiKey = { id, version: 1, name, grants, createdAtMs: nowMs, createdBy: issuedBy, expiresAtMs, secrets };
@@ -163,7 +163,7 @@ export function addKeyFaults(
 
 function refuseFaults(request: IssueApiKeyRequest, nowMs: number): void {
   const faults = new Faults();
-  const { expiresAtMs, issuedBy: by = NOBODY } = request;
+  const { expiresAtMs, issuedBy: by = UNAUTHENTICATED } = request;
   addKeyFaults(request, faults, { what: 'key', by });
   addExpiryFaults(expiresAtMs, nowMs, faults);
   faults.throwIfAny('The API key is malformed');

@@ -9,7 +9,7 @@ import { issueKey } from '#auth';
 import { CATALOG_GROUP, DatabaseError, quote } from '#base';
 import { type ApiKey, Faults, isStillIssued } from '#model';
 import type { ServiceContext } from '../context.ts';
-import { addKeyFaults, NOBODY, refuseBelowLevel } from './api-keys.ts';
+import { addKeyFaults, refuseBelowLevel, UNAUTHENTICATED } from './api-keys.ts';
 import type { IssuedApiKey, IssueTokenRequest, NamedTokenRequest, TokensRequest } from './operations.ts';
 
 const TOKEN_SECONDS_MAX = 3_600;
@@ -35,7 +35,7 @@ export async function issueToken(context: ServiceContext, request: IssueTokenReq
   await refuseBelowLevel(context, request, 'Tokens');
   await node.latest(CATALOG_GROUP);
   const tokens = node.catalog.apiKeys().filter(isToken);
-  const by = issuer?.id ?? NOBODY;
+  const by = issuer?.id ?? UNAUTHENTICATED;
   const own = tokens.filter((token) => token.createdBy === by && !isPast(token, nowMs));
   if (own.length >= TOKENS_OF_ISSUER_MAX)
     throw tooMany(`${quote(by)} has ${own.length} tokens, as many as it may have`);
@@ -109,7 +109,7 @@ function isOrphan(catalog: ServiceContext['node']['catalog'], token: ApiKey, now
 function refuseFaults(request: IssueTokenRequest): void {
   const faults = new Faults();
   const { lifeSeconds, issuer } = request;
-  addKeyFaults(request, faults, { what: 'token', by: issuer?.id ?? NOBODY });
+  addKeyFaults(request, faults, { what: 'token', by: issuer?.id ?? UNAUTHENTICATED });
   if (lifeSeconds < 1 || lifeSeconds > TOKEN_SECONDS_MAX) {
     faults.add('expires_in_seconds', `must be from 1 to ${TOKEN_SECONDS_MAX}, an hour`, lifeSeconds);
   }
