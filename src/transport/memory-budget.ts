@@ -102,7 +102,6 @@ export class MemoryBudget {
     return this.#waiting;
   }
 
-  /** Returns the account of a connection. */
   of(connection: object): Account {
     const known = this.#accounts.get(connection);
     if (known !== undefined) return known;

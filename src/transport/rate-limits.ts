@@ -26,7 +26,6 @@ export interface RateLimitsParts {
   readonly clusterProof: () => string | undefined;
 }
 
-/** Sender of a request. */
 export interface Caller {
   /** Absent: not authenticated. */
   readonly principal?: Principal | undefined;

@@ -45,7 +45,6 @@ export interface HeldPort {
   take(): { readonly handle: unknown };
 }
 
-/** Where a server listens. */
 export type ListenPlace = Pick<ServerOptions, 'host' | 'port' | 'held'>;
 
 /** Options of `listen`: the address, or the held port. */

@@ -98,7 +98,6 @@ export function filterEvents(path: string): Action {
   return { name: 'filter', method: 'GET', path, does: 'lists those that have all that is given', query, narrows: true };
 }
 
-/** For lists of names. */
 export function findNames(path: string, of: string): Action {
   const query = { prefix: 'what the names begin with', limit: 'optional number of names' };
   return { name: 'find', method: 'GET', path, does: `lists the ${of} that begin with a prefix`, query, narrows: true };

@@ -52,7 +52,6 @@ export function versionsPage(segment: ComponentSegment, list: Scope, { shown, ne
   };
 }
 
-/** A state, shown on the page of its version. */
 export interface ShownState {
   readonly revision: number;
   /** End of the effective time, for a State View in that order. */

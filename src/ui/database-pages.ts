@@ -141,7 +141,6 @@ export function collectionPage(database: ShownDatabase): Description {
   };
 }
 
-/** Links to the parts of a database. */
 function databaseLinks(place: Place): Links {
   const { databaseName, revision } = place;
   return {

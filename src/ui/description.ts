@@ -16,7 +16,6 @@ export interface Description {
   readonly place?: ShownPlace;
   /** For lists of events that follow new revisions. */
   readonly tail?: Tail;
-  /** View of the rows of the list. */
   readonly rows?: RowView;
   /** Views of lists among the members, by member name. */
   readonly memberRows?: Readonly<Record<string, RowView>>;

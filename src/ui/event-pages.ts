@@ -71,7 +71,6 @@ function tailOf(scope: Scope, filters: string): Tail {
 
 const EVENT_COLUMNS = ['revision', 'index', 'type', 'subject', 'data', 'recordedtime', 'time', 'id', 'source'];
 
-/** Links of the members of an event in a list. */
 function eventLinks(scope: Scope): RowView['linksOf'] {
   return (row) => {
     const [revision, index] = ['revision', 'index'].map((name) => numberIn(row, name));

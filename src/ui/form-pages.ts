@@ -5,7 +5,6 @@ import type { Action, Description, Filled, Form, Links } from './description.ts'
 import { onceOnly } from './forms.ts';
 import { CATALOG_PATH, changesPath, databasePath, transactionPath } from './paths.ts';
 
-/** A form as a browser sent it. */
 export interface SentForm {
   /** Its action, at the path that it was sent to. */
   readonly action: Action & { readonly form: Form };

@@ -36,7 +36,6 @@ export function tracingCalls(tracer: Tracer): (call: Call) => CallTrace | undefi
 
 const NOT_TRACED: Traced = {};
 
-/** Trace of a call, as a member of its request. */
 export function tracedAs({ trace }: Call): Traced {
   return trace?.span.isRecorded === true ? { span: trace.span } : NOT_TRACED;
 }

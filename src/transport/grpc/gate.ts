@@ -32,7 +32,6 @@ export class Gate {
   readonly #limits: RateLimits | undefined;
   readonly #access: Access | undefined;
   readonly #methodsOf: (service: Service) => readonly Method[];
-  /** Principals of calls. */
   readonly #callers = new WeakMap<RequestHeaders, Principal | Promise<Principal>>();
   readonly #methods = new WeakMap<Principal, Methods>();
 

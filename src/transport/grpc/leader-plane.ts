@@ -7,7 +7,6 @@
  */
 import type { Fields } from './wire/status.ts';
 
-/** Addresses of nodes for clients from outside. */
 export interface OutsideAddresses {
   /** Tells whether clients from outside dial this host, which is in lowercase. */
   readonly isOutside: (host: string) => boolean;

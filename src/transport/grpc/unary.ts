@@ -10,7 +10,6 @@ import { frame } from './wire/framing.ts';
 import type { UnaryMethod } from './wire/method.ts';
 import type { Fields } from './wire/status.ts';
 
-/** Result of a handler. */
 export interface Answer<Reply> {
   readonly message: Reply;
   readonly scope?: RepliedScope | ReadScope;

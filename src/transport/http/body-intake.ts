@@ -22,7 +22,6 @@ import { invalidField } from './errors.ts';
 import { BODY_PACE_BYTES, BODY_PACE_MS, BODY_PIECE_BYTES, BODY_SMALL_PIECES_MAX, SMALL_BODY_MS } from './limits.ts';
 import { type HttpMemory, UNCOUNTED_BYTES } from './memory.ts';
 
-/** Receives the bytes of a body, or an error. */
 export type Received = (failure: Error | null, body?: Uint8Array) => void;
 
 /** Checks of a body per period of the pace. More checks notice a slow body sooner. */

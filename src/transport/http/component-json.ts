@@ -2,7 +2,6 @@
 import { type DefinedVersion, type Definition, parametersOf, selectorToJson } from '#model';
 import { type Json, type JsonMembers, RawJson, timestamp } from './json-text.ts';
 
-/** All members of a version. */
 export function versionMembers(defined: DefinedVersion): JsonMembers {
   const { definition, version, component, definedAt, definedAtMs, status, foldEpoch } = defined;
   const isView = definition.kind === 'state-view';

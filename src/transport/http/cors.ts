@@ -32,7 +32,6 @@ const ANY_ORIGIN: Headers = { 'access-control-allow-origin': '*', ...SHARED };
 /** With a list, the reply depends on the origin. */
 const OTHER_ORIGIN: Headers = { ...ALWAYS, vary: 'Origin' };
 
-/** Headers for a request from this origin. */
 export function corsHeaders(allowed: AllowedOrigins, origin: string | undefined): Headers {
   if (allowed === '*') return ANY_ORIGIN;
   if (origin === undefined || !allowed.includes(origin)) return OTHER_ORIGIN;

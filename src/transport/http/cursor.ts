@@ -46,7 +46,6 @@ export function writeCursor({ databaseId, at, after }: Cursor): string {
   return toBase64Url(writer.view());
 }
 
-/** Cursor after the last event of a page. */
 export function cursorBehind({ databaseId, revision }: ReadScope, last: StoredEvent): string {
   return writeCursor({ databaseId, at: revision, after: last.position });
 }
@@ -64,7 +63,6 @@ export function cursorFrom(text: string | undefined, otherwise?: string): Cursor
   throw invalidField('after', rule, text);
 }
 
-/** Undefined when the text is not a valid cursor. */
 export function readCursor(text: string): Cursor | undefined {
   const bytes = fromBase64Url(text);
   if (bytes === undefined) return undefined;

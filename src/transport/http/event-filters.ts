@@ -3,7 +3,6 @@ import { and, type EventQuery, Faults, parseName, type Selector, type TermKind, 
 import { invalidField } from './errors.ts';
 import { parseRevision, type QueryParameters } from './query-string.ts';
 
-/** An attribute that events are listed by. */
 export interface ListedAttribute {
   /** Parameter of the path, and member of the reply. */
   readonly name: string;

@@ -43,7 +43,6 @@ export interface Entry {
   readonly span: Span | undefined;
   /** Undefined for routes without authentication. */
   principal?: Principal;
-  /** Headers about the rate limit for its reply. */
   rateHeaders?: HttpReply['headers'];
 }
 
@@ -60,7 +59,6 @@ export class Gate {
     this.#origins = origins;
   }
 
-  /** Undefined when the request is allowed. */
   async refusal(request: FastifyRequest): Promise<DatabaseError | undefined> {
     if (isForAnybody(request)) return undefined;
     try {
@@ -94,7 +92,6 @@ export class Gate {
     return { 'www-authenticate': `${asked}, ${others}` };
   }
 
-  /** Context of the route, for an authenticated request. */
   contextOf({ principal }: Entry): RouteContext {
     if (principal === undefined) return this.#open;
     const known = this.#contexts.get(principal);

@@ -79,7 +79,6 @@ function* piecesOf(events: readonly StoredEvent[]): Generator<readonly StoredEve
 /** Collects events up to the limit of events or of bytes, but at least one. */
 class Page {
   first: StoredEvent | undefined;
-  /** Last collected event. */
   last: StoredEvent | undefined;
   readonly #limit: number;
   readonly #bytesMax: number;
@@ -116,7 +115,6 @@ class Page {
 /** Parameters of every list of events without a query. */
 export const PAGE_PARAMETERS = ['limit', 'direction', 'after'] as const;
 
-/** The `direction` parameter. */
 export function pageDirection(query: QueryParameters): Direction {
   const text = query.get('direction') ?? 'forward';
   const direction = text.toLowerCase();

@@ -79,7 +79,6 @@ async function expireSnapshots(request: HttpRequest, { service }: RouteContext):
   return jsonReply(200, { epoch: reply.foldEpoch }, scopeHeaders(reply));
 }
 
-/** Deletes all versions. */
 async function deleteStateView(request: HttpRequest, { service }: RouteContext): Promise<HttpReply> {
   readOptionalJsonObject(request, []);
   const name = request.param('name');

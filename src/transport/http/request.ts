@@ -43,7 +43,6 @@ export class HttpRequest {
   /** Read once: the header may be long. */
   #rendering: { readonly found: Rendering | undefined } | undefined;
 
-  /** `span`: its span in a trace. */
   constructor(request: RoutedRequest, reply: FastifyReply, limits: RequestLimits, span?: Span) {
     this.#request = request;
     this.#reply = reply;
@@ -109,7 +108,6 @@ export class HttpRequest {
     return this.#rendering.found;
   }
 
-  /** Sizes of the lists in the reply to a read. */
   listSizes(): ListSizes {
     return this.rendering()?.sizes ?? JSON_SIZES;
   }

@@ -44,7 +44,6 @@ export function methodsByPath(routes: readonly Route[]): ReadonlyMap<string, str
   return new Map([...methods].map(([path, list]) => [path, [...list, 'OPTIONS'].toSorted().join(', ')]));
 }
 
-/** All methods that the server has. */
 export const SERVER_METHODS: string = [...new Set(['HEAD', 'OPTIONS', ...ROUTES.map(({ method }) => method)])]
   .toSorted()
   .join(', ');

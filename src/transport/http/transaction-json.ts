@@ -46,7 +46,6 @@ export function transactionReceipt(recorded: RecordedTransaction): Members {
   return { ...outcome, event_id_mappings: mappingsOf(recorded) };
 }
 
-/** A stored transaction with its first events. */
 export function storedTransaction(
   { transaction: stored, ...scope }: FetchTransactionReply,
   shown: readonly StoredEvent[],

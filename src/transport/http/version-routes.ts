@@ -16,9 +16,7 @@ import type { Handler, Route, RouteContext } from './route.ts';
 import { show } from './show.ts';
 import { STATE_PARAMETERS, shownState, stateMembers } from './shown-state.ts';
 
-/** A form of a list. */
 interface ListForm {
-  /** The entries of all versions. */
   readonly entries: (versions: readonly DefinedVersion[]) => readonly DefinedVersion[];
   readonly naming: Naming<DefinedVersion>;
   readonly body: (segment: ComponentSegment, list: ListVersionsReply, part: CutList<DefinedVersion>) => ReplyBody;

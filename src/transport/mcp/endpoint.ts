@@ -14,7 +14,6 @@ import { TOOLS } from './tools.ts';
 
 export interface EndpointOptions {
   readonly api: Api;
-  /** Version of the product. */
   readonly version: string;
   /** The directory of the documentation. */
   readonly docs: string;

@@ -20,7 +20,6 @@ function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null;
 }
 
-/** Number of messages in one body. */
 export function messageCount(body: unknown): number {
   return Array.isArray(body) ? body.length : 1;
 }
@@ -35,7 +34,6 @@ export function requestIdsOf(body: unknown): readonly RequestId[] {
   return messagesOf(body).flatMap(({ method, id }) => (method !== undefined && isRequestId(id) ? [id] : []));
 }
 
-/** Ids of the requests that a body cancels. */
 export function cancelledIn(body: unknown): readonly RequestId[] {
   const cancelling = messagesOf(body).filter(({ method }) => method === 'notifications/cancelled');
   return cancelling.flatMap(({ params }) => {

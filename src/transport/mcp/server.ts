@@ -48,7 +48,6 @@ const MS_PER_SECOND = 1_000;
 const METHODS = 'GET, POST, DELETE, OPTIONS';
 const METADATA_METHODS = 'GET, HEAD, OPTIONS';
 
-/** The client of a request. */
 interface Caller {
   readonly principal?: Principal;
   /** The refusal of its credential. */

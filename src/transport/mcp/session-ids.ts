@@ -16,7 +16,6 @@ export function sessionIdAt(node: NodeId, uuid: string): string {
   return `${node}.${uuid}`;
 }
 
-/** The node of the session; undefined for an invalid id. */
 export function nodeOfSession(id: string): NodeId | undefined {
   if (id.length > LENGTH_MAX) return undefined;
   const at = id.indexOf('.');

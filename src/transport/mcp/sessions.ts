@@ -23,7 +23,6 @@ export interface SessionsPorts {
 
 const SESSIONS = { all: SESSIONS_MAX, ofPrincipal: SESSIONS_PER_PRINCIPAL_MAX };
 
-/** Sender of a request. */
 export interface Asker {
   readonly authorization: string | undefined;
   /** The id of its principal; undefined without authentication. */

@@ -42,7 +42,6 @@ export interface LaneDoorOptions {
   readonly run: number;
   readonly limits: PeerLimits;
   readonly world: LaneWorld;
-  /** The known store of a node. */
   readonly storeOf: (node: NodeId) => StoreId | undefined;
   /** Fault of a process beside another one of its node. */
   readonly duplicate: (store: StoreId, process: Run) => FrameFault | undefined;
@@ -239,12 +238,10 @@ class LaneServer {
     return { place, run, address, sinceMs, heardMs: () => this.#heardMs, destroy: () => this.destroy() };
   }
 
-  /** Ends it at once. */
   destroy(): void {
     this.#wire.destroy();
   }
 
-  /** Bytes have arrived. */
   take(chunk: Uint8Array): void {
     this.#heardMs = this.#options.world.nowMs();
     if (this.#rest !== undefined) this.#rest = concatBytes([this.#rest, chunk]);

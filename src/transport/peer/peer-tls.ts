@@ -10,7 +10,6 @@ import { type Address, formatAddress } from '#base';
 import type { DialledAddress } from '#cluster';
 import type { LaneWorld } from './wire.ts';
 
-/** Credentials of peers: certificates, or a shared secret. */
 export type PeerTlsMaterial = PeerCertificates | PeerSecret;
 
 /** 32 bytes, for TLS without certificates (PSK, with ephemeral keys). */

@@ -121,7 +121,6 @@ function linkedMarkup(node: JsonNode, path: string | undefined, long = NO_LONG_P
   return path === undefined ? value : html`<a href="${path}">${value}</a>`;
 }
 
-/** The words of a member name. */
 export function words(name: string): string {
   return name.replaceAll('_', ' ');
 }

@@ -3,7 +3,6 @@ import type { Description } from '../description.ts';
 import { html, type Markup, NOTHING } from './markup.ts';
 import { renderPage } from './page.ts';
 
-/** A route and what it is for. */
 export interface DocumentedRoute {
   readonly method: string;
   readonly path: string;

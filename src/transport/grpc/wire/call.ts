@@ -21,7 +21,6 @@ import type { PeerStream, Room, StreamListener } from './peer-stream.ts';
 import type { Place } from './shares.ts';
 import { type CallStatus, type Fields, type GrpcStatusName, OK } from './status.ts';
 
-/** Parts that all calls of a server share. */
 export interface SharedParts extends WireParts {
   readonly slices: WorkQueue;
   /** Undefined: replies are not compressed. */

@@ -39,7 +39,6 @@ export function isPacking(encoding: string | undefined): encoding is Packing {
   return encoding === 'gzip' || encoding === 'deflate';
 }
 
-/** Rules for the frames of a request. */
 export interface FrameRules {
   /** Maximum length of a message, as its prefix announces it. */
   readonly bytesMax: number;

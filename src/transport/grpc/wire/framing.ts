@@ -26,7 +26,6 @@ export function writeFrameHeader(into: Uint8Array, at: number, length: number): 
   into[at + 4] = length;
 }
 
-/** One message in its frame. */
 export function frame(message: Uint8Array): Uint8Array {
   const framed = Buffer.allocUnsafe(FRAME_HEADER_BYTES + message.length);
   writeFrameHeader(framed, 0, message.length);

@@ -39,7 +39,6 @@ export interface MethodMeter {
   ended(code: string, seconds: number): void;
 }
 
-/** Trace of a call. */
 export interface CallTrace {
   readonly span: Span;
   /** Fields of log lines about the call. */

@@ -22,7 +22,6 @@ export interface WireLimits {
   readonly connectionsMax: number;
   /** Calls of each kind that may last, on all connections, which share them (T9). */
   readonly callsMax: Readonly<Record<CallKind, number>>;
-  /** Interval of pings on every connection. */
   readonly pingEveryMs: number;
   /** Timeout of a ping. The connection is then destroyed, which cancels its calls. */
   readonly pingTimeoutMs: number;
@@ -66,7 +65,6 @@ export type RefusalOf = (opening: Opening) => CallStatus | Promise<CallStatus | 
  */
 export type EndReason = 'flood' | 'pieces' | 'headers' | 'frames';
 
-/** A connection that ends, as far as it is known. */
 export type EndedConnection = Pick<Http2Session, 'destroyed' | 'socket'>;
 
 export interface WireParts extends Pick<ByteBudgets, 'requests' | 'streams' | 'unsent' | 'small'> {

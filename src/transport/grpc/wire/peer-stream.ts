@@ -27,7 +27,6 @@ import { RequestHeaders, timeoutMs } from './request-headers.ts';
 import { type CallStatus, headersOf } from './status.ts';
 import type { ConnectionStreams } from './stream-limits.ts';
 
-/** Rules for the requests of a method. */
 export interface MethodRule extends FrameRules {
   /** Headers of ours that it accepts. */
   readonly taken: readonly string[];
@@ -64,10 +63,8 @@ function slim(piece: Buffer): Buffer {
 }
 
 const IGNORE = (): void => undefined;
-/** The connection of a stream. */
 export interface PeerConnection {
   readonly streams: ConnectionStreams;
-  /** Received bytes of requests. */
   readonly requests: RequestBytes;
   /** Ends the connection, which has brought too many small pieces. */
   readonly onCrumbs: () => void;
@@ -82,20 +79,16 @@ export interface PeerStreamParts {
 
 /** The call of a stream. */
 export interface StreamListener {
-  /** The stream has closed. */
   closed(): void;
-  /** The deadline has passed. */
   expired(status: CallStatus): void;
   /** Ends the call: after its first reply a malformed frame has arrived. */
   finish(status: CallStatus): void;
 }
 
-/** Receives the messages of a stream of requests. */
 export interface StreamedMessages extends MessageListener {
   end(): void;
 }
 
-/** One stream. */
 export class PeerStream implements Opening, MessageListener {
   readonly stream: ServerHttp2Stream;
   readonly headers: RequestHeaders;

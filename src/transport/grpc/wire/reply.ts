@@ -3,7 +3,6 @@ import { type ClientHttp2Stream, constants, type IncomingHttpHeaders, type Outgo
 import { FRAME_HEADER_BYTES, writeFrameHeader } from './framing.ts';
 import { type CallStatus, statusName } from './status.ts';
 
-/** First headers of every call. */
 export const CALL_HEADERS: OutgoingHttpHeaders = {
   ':method': 'POST',
   'content-type': 'application/grpc',

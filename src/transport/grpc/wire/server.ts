@@ -83,7 +83,6 @@ export class WireServer {
     this.connections = new Connections(parts, new Map(rules));
   }
 
-  /** Calls in flight. */
   get callCount(): number {
     return this.#calls.size;
   }

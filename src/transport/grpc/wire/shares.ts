@@ -37,12 +37,10 @@ export class Shares {
     this.#countMax = countMax;
   }
 
-  /** Slots in use. */
   get used(): number {
     return this.#used;
   }
 
-  /** Slots of one connection. */
   heldBy(connection: object): number {
     return this.#held.get(connection)?.length ?? 0;
   }

@@ -46,7 +46,6 @@ export const STATUS_OF_CODE: Readonly<Record<ErrorCode, GrpcStatusName>> = {
 /** Headers or trailers: values by lowercase names, as node:http2 takes them. */
 export type Fields = Readonly<NodeJS.Dict<string | string[]>>;
 
-/** Outcome of a call. */
 export interface CallStatus {
   readonly code: GrpcStatusName;
   readonly message: string;

@@ -10,7 +10,6 @@ import { EVENT_SCHEMAS } from './event-schemas.ts';
 import { OPERATIONS, type Operation } from './operations.ts';
 import { ANYTHING, list, ref, request, type Schema, text } from './schema.ts';
 
-/** A route, as far as documents describe it. */
 interface Route extends Pick<DocumentedRoute, 'method' | 'path' | 'parameters' | 'headers'> {
   readonly status?: number;
   readonly isForAnybody?: boolean;

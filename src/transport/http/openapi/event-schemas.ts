@@ -23,7 +23,6 @@ const EQUALS = {
 };
 const PREFIXES = { stream: text(), eventType: text(), subject: text() };
 
-/** Exactly one of the members. */
 function oneOf(terms: Readonly<Record<string, Schema>>): Schema {
   return { ...request({}, terms), minProperties: 1, maxProperties: 1 };
 }
