@@ -41,16 +41,6 @@ export interface ReplyParts {
   readonly isRepeat?: boolean;
 }
 
-/** Resources of the server for a call, until it ends. */
-export interface Seat {
-  /** Number in the server's table; undefined: it is not accepted yet. */
-  number: number | undefined;
-  /** Undefined: it needs none, or has none yet. */
-  place: Place | undefined;
-  /** Undefined when it was begun. */
-  waiting: Waiting | undefined;
-}
-
 const NOTHING = (): void => undefined;
 
 const UNCOUNTED: Room = { release: NOTHING };
@@ -58,8 +48,12 @@ const UNCOUNTED: Room = { release: NOTHING };
 export class Call implements StreamListener {
   readonly method: MethodTraits;
   readonly peer: PeerStream;
-  /** For the server. */
-  readonly seat: Seat = { number: undefined, place: undefined, waiting: undefined };
+  /** For the server, as the next two: its number in the table once it is accepted. */
+  number: number | undefined;
+  /** Undefined: it needs none, or has none yet. */
+  place: Place | undefined;
+  /** Undefined when it was begun. */
+  waiting: Waiting | undefined;
   /** Undefined: it is not traced. */
   trace: CallTrace | undefined;
   readonly #output: Output;

@@ -116,7 +116,7 @@ export class WireServer {
     });
   }
 
-  #ended({ seat: { number, place, waiting } }: Call): void {
+  #ended({ number, place, waiting }: Call): void {
     if (number !== undefined) this.#calls.remove(number);
     place?.release();
     waiting?.forget();
@@ -174,7 +174,7 @@ export class WireServer {
    */
   #accept(call: Call, takeRoom: () => boolean): boolean {
     const refusal = call.peer.isGone ? GONE : this.#refusal(takeRoom());
-    if (refusal === undefined) call.seat.number = this.#calls.add(call);
+    if (refusal === undefined) call.number = this.#calls.add(call);
     else call.finish(refusal);
     return refusal === undefined;
   }
@@ -188,17 +188,17 @@ export class WireServer {
 
   /** Takes a slot for a call that may last; false: its connection has used its share, and the call has ended. */
   #hasSlot(call: Call): boolean {
-    const { seat, peer } = call;
+    const { peer } = call;
     const { refusals, onRefused, limits } = this.#parts;
     const kind = callKind(call.method);
     if (kind === undefined) return true;
     const { connection } = peer;
-    seat.place = this.#shares[kind].tryTake(connection, (count) => {
+    call.place = this.#shares[kind].tryTake(connection, (count) => {
       onRefused('overload');
       call.finish(refusals.displaced(kind, count));
     });
     const { waiting, reading } = this.#shares;
-    if (seat.place !== undefined) {
+    if (call.place !== undefined) {
       peer.lasting(waiting.heldBy(connection) + reading.heldBy(connection), limits.lastingStreamsMax);
       return true;
     }
@@ -209,10 +209,10 @@ export class WireServer {
 
   /** Runs a handler in the turn of its connection; a probe at once. */
   #begin(call: Call, work: () => void | Promise<void>): void {
-    const { seat, peer } = call;
+    const { peer } = call;
     if (call.method.isProbe === true) return this.#run(call, work);
-    seat.waiting = this.#beginning.begin(peer.connection, () => {
-      seat.waiting = undefined;
+    call.waiting = this.#beginning.begin(peer.connection, () => {
+      call.waiting = undefined;
       if (peer.isGone) {
         call.finish(GONE);
         return;
