@@ -26,9 +26,8 @@ const OFFERS = list(answer({ content_type: text() }, { schema: text() }));
 
 /** State of a State View, with `revision`. */
 const SHOWN_STATE = {
-  ...members('state_revision effective_time_end_at'),
+  ...members('state_revision effective_time_end_at other_revision'),
   other_version: VERSION,
-  ...members('other_revision'),
   difference: text('From the other state to this one, as a unified difference of their lines.'),
   state: text('JSON over lines, or the text as it is.'),
 };
@@ -70,25 +69,21 @@ export const COMPONENT_SCHEMAS: Readonly<Record<string, Schema>> = {
   Version: answer(
     {
       kind: { enum: ['state-view', 'state-change', 'presenter'] },
-      name: text(),
       version: VERSION,
-      ...members('wasm_digest wasm_bytes published_at published_at_revision'),
+      ...members('name wasm_digest wasm_bytes published_at published_at_revision'),
     },
     {
       ...ABOUT,
-      ...members('content_type content_schema event_selector'),
+      ...members('content_type content_schema event_selector reduce_fn active fold_epoch'),
       query_temporality: ORDER,
       key_type: KEY_TYPE,
-      reduce_fn: text(),
       priority: PRIORITY,
       parameters: list(text()),
       presenter: answer({ name: text() }, { version: VERSION }),
       state_view_names: list(text()),
       content_types: OFFERS,
       settings: { type: 'object', additionalProperties: text() },
-      active: FLAG,
       maintenance_mode: { enum: ['lazy', 'eager', 'scheduled'] },
-      fold_epoch: count(),
       ...SHOWN_STATE,
     },
   ),

@@ -19,7 +19,7 @@ const COUNTED = list(answer({ name: text(), events: count() }));
 const CLUSTER = {
   cluster_id: text(),
   node: count('That answers.'),
-  ...members('catalog_leader confirmed feature_level'),
+  ...members('catalog_leader confirmed feature_level database_count'),
   nodes: list(
     answer(
       {
@@ -36,7 +36,6 @@ const CLUSTER = {
       },
     ),
   ),
-  database_count: count(),
   databases: list(
     answer(
       { ...members('name database_id nodes'), state: text('settled, moving or diverged.') },
@@ -46,13 +45,10 @@ const CLUSTER = {
 };
 /** With `since`. */
 const CHANGES = {
-  ...members('since new_revisions new_events'),
+  ...members('since new_revisions new_events stream_count subject_count event_type_count'),
   counted_events: count('Of the new events the first so many, in which the names are counted.'),
-  stream_count: count(),
   streams: COUNTED,
-  subject_count: count(),
   subjects: COUNTED,
-  event_type_count: count(),
   event_types: COUNTED,
 };
 
