@@ -19,141 +19,110 @@ import {
   RIGHTS_OF_ROLE,
   type Right,
 } from '#model';
-import type { DatabaseDescription, ListDatabasesRequest } from '../operations.ts';
-import { type Operation, PERMISSIONS } from './permissions.ts';
+import { isWithoutDatabase, OPERATIONS, type Operation, PERMISSIONS, SCOPES } from './permissions.ts';
 import type { Service } from './service.ts';
 import { signing } from './signature.ts';
 
 export function guardService(service: Service, principal: Principal): Service {
-  const allow = allowing(principal);
-  const everywhere = allowingEverywhere(principal);
-  const signed = signing(principal);
+  const inner = actingFor(principal, service);
   return {
-    ...service,
-    createDatabase: allow('createDatabase', (request) =>
-      service.createDatabase({ ...request, bounds: boundsOf(principal.grants, request.databaseName) }),
-    ),
-    deleteDatabase: allow('deleteDatabase', service.deleteDatabase),
-    listDatabases: (request) => listed(service, principal, request),
-    databaseAt: allow('databaseAt', service.databaseAt),
-    databaseAtTimestamp: allow('databaseAtTimestamp', service.databaseAtTimestamp),
-    awaitDatabase: allow('awaitDatabase', service.awaitDatabase),
-    transact: allow('transact', (request) => service.transact(signed(request))),
-    fetchTransaction: allow('fetchTransaction', service.fetchTransaction),
-    queryEvents: allow('queryEvents', async (request) => {
-      const reply = await service.queryEvents(request);
-      return { ...reply, chunks: whileItHolds(principal, reply.chunks) };
-    }),
-    scanLog: allow('scanLog', async (request) => {
-      const reply = await service.scanLog(request);
-      return { ...reply, chunks: whileItHolds(principal, reply.chunks) };
-    }),
-    scanLogBatches: allow('scanLogBatches', async (request) => {
-      const reply = await service.scanLogBatches(request);
-      return { ...reply, batches: whileItHolds(principal, reply.batches) };
-    }),
-    subscribe: allow('subscribe', async (request) => {
-      const reply = await service.subscribe(request);
-      return { ...reply, items: whileItHolds(principal, reply.items) };
-    }),
-    listStreams: allow('listStreams', service.listStreams),
-    listSubjects: allow('listSubjects', service.listSubjects),
-    listEventTypes: allow('listEventTypes', service.listEventTypes),
-    singleEvent: allow('singleEvent', service.singleEvent),
-    publishComponent: allow('publishComponent', service.publishComponent),
-    setVersionStatus: allow('setVersionStatus', service.setVersionStatus),
-    deleteVersions: allow('deleteVersions', service.deleteVersions),
-    expireSnapshots: allow('expireSnapshots', service.expireSnapshots),
-    findVersion: allow('findVersion', service.findVersion),
-    listVersions: allow('listVersions', service.listVersions),
-    executeCommand: allow('executeCommand', (request) => service.executeCommand(signed(request))),
-    decideCommand: allow('decideCommand', service.decideCommand),
-    openStateView: allow('openStateView', async (request) => {
-      const opened = await service.openStateView(request);
-      return { ...opened, mayRefold: hasRight(principal.grants, 'deploy', request.databaseName) };
-    }),
-    issueApiKey: everywhere('issueApiKey', (request) => {
-      refuseToken(principal, 'issue API keys');
-      return service.issueApiKey({ ...request, issuedBy: principal.id });
-    }),
-    listApiKeys: everywhere('listApiKeys', service.listApiKeys),
-    findApiKey: everywhere('findApiKey', service.findApiKey),
-    rotateApiKey: everywhere('rotateApiKey', (request) => {
-      refuseToken(principal, 'rotate API keys');
-      return service.rotateApiKey(request);
-    }),
-    revokeApiKey: everywhere('revokeApiKey', service.revokeApiKey),
-    ...tokens(service, principal),
-    describeCluster: everywhere('describeCluster', service.describeCluster),
-    administerCluster: everywhere('administerCluster', service.administerCluster),
+    ...inner,
+    ...checked(inner, principal),
     // The address of a leader reveals that the database exists.
-    leader: (name) => service.leader(name !== undefined && mayRead(principal, name) ? name : undefined),
-  } satisfies Record<Operation, unknown> & Service;
-}
-
-/** An operation on one database. */
-type OnDatabase<Request, Reply> = (request: Request) => Promise<Reply>;
-
-function allowing(
-  principal: Principal,
-): <Request extends { readonly databaseName: string }, Reply>(
-  operation: Operation,
-  run: OnDatabase<Request, Reply>,
-) => OnDatabase<Request, Reply> {
-  return (operation, run) => async (request) => {
-    const right = PERMISSIONS[operation];
-    if (hasRight(principal.grants, right, request.databaseName)) return run(request);
-    throw denied(principal, `the right to ${right} on the database ${quote(request.databaseName)}`);
+    leader: (name) => service.leader(name !== undefined && hasRight(principal.grants, 'read', name) ? name : undefined),
   };
 }
 
-function allowingEverywhere(
+/** The operations, each of which starts only with its right. */
+function checked(service: Service, principal: Principal): Pick<Service, Operation>;
+function checked(
+  service: Readonly<Record<Operation, (request: never) => Promise<unknown>>>,
   principal: Principal,
-): <Request, Reply>(
+): object {
+  return Object.fromEntries(OPERATIONS.map((name) => [name, checkedOne(principal, name, service[name])]));
+}
+
+function checkedOne<Request extends { readonly databaseName?: string }, Reply>(
+  { id, name, grants }: Principal,
   operation: Operation,
   run: (request: Request) => Promise<Reply>,
-) => (request: Request) => Promise<Reply> {
-  return (operation, run) => async (request) => {
-    const right = PERMISSIONS[operation];
-    if (hasRightOnAll(principal.grants, right)) return run(request);
-    throw denied(principal, `the right to ${right} on all databases`);
+): (request: Request) => Promise<Reply> {
+  return async (request) => {
+    const lacking = rightLacking(grants, operation, request);
+    if (lacking === undefined) return run(request);
+    throw denied(`${quote(name)} (${id}) lacks ${lacking}`);
   };
 }
 
-/** Lists only databases that the principal may read, and does not reveal whether there are others. */
-async function listed(
-  service: Service,
-  principal: Principal,
-  request: ListDatabasesRequest,
-): Promise<readonly DatabaseDescription[]> {
-  const right = PERMISSIONS.listDatabases;
-  if (!hasRightOnAny(principal.grants, right)) throw denied(principal, `the right to ${right} on any database`);
-  const all = await service.listDatabases({ ...request, proof: principal.proof() });
-  return all.filter(({ databaseName }) => hasRight(principal.grants, right, databaseName));
+/** Describes the right that the operation needs; undefined when the grants include it. */
+function rightLacking(
+  grants: readonly Grant[],
+  operation: Operation,
+  { databaseName = '' }: { readonly databaseName?: string },
+): string | undefined {
+  const right = PERMISSIONS[operation];
+  if (!isWithoutDatabase(operation)) {
+    return hasRight(grants, right, databaseName)
+      ? undefined
+      : `the right to ${right} on the database ${quote(databaseName)}`;
+  }
+  const scope = SCOPES[operation];
+  const isGranted = (scope === 'all databases' ? hasRightOnAll : hasRightOnAny)(grants, right);
+  return isGranted ? undefined : `the right to ${right} on ${scope}`;
 }
 
-type TokenOperations = Pick<Service, 'issueToken' | 'listTokens' | 'findToken' | 'revokeToken'>;
-
-/** A principal manages its own tokens; an administrator of all databases manages all tokens. */
-function tokens(service: Service, principal: Principal): TokenOperations {
+/** The operations with what they know and hide by the principal. */
+function actingFor(principal: Principal, service: Service): Service {
   const { id, keyId, expiresAtMs, grants } = principal;
+  const signed = signing(principal);
+  // A principal manages its own tokens; an administrator of all databases manages all tokens.
   const of = hasRightOnAll(grants, 'administer') ? undefined : id;
-  const allow =
-    <Request, Reply>(operation: keyof TokenOperations, run: (request: Request) => Promise<Reply>) =>
-    async (request: Request): Promise<Reply> => {
-      const right = PERMISSIONS[operation];
-      if (hasRightOnAny(grants, right)) return run(request);
-      throw denied(principal, `the right to ${right} on any database`);
-    };
   return {
-    issueToken: allow('issueToken', (request) => {
+    ...service,
+    createDatabase: (request) => service.createDatabase({ ...request, bounds: boundsOf(grants, request.databaseName) }),
+    // Lists only databases that the principal may read, and does not reveal whether there are others.
+    listDatabases: async (request) => {
+      const all = await service.listDatabases({ ...request, proof: principal.proof() });
+      return all.filter(({ databaseName }) => hasRight(grants, PERMISSIONS.listDatabases, databaseName));
+    },
+    transact: (request) => service.transact(signed(request)),
+    executeCommand: (request) => service.executeCommand(signed(request)),
+    queryEvents: async (request) => {
+      const reply = await service.queryEvents(request);
+      return { ...reply, chunks: whileItHolds(principal, reply.chunks) };
+    },
+    scanLog: async (request) => {
+      const reply = await service.scanLog(request);
+      return { ...reply, chunks: whileItHolds(principal, reply.chunks) };
+    },
+    scanLogBatches: async (request) => {
+      const reply = await service.scanLogBatches(request);
+      return { ...reply, batches: whileItHolds(principal, reply.batches) };
+    },
+    subscribe: async (request) => {
+      const reply = await service.subscribe(request);
+      return { ...reply, items: whileItHolds(principal, reply.items) };
+    },
+    openStateView: async (request) => {
+      const opened = await service.openStateView(request);
+      return { ...opened, mayRefold: hasRight(grants, 'deploy', request.databaseName) };
+    },
+    issueApiKey: (request) => {
+      refuseToken(principal, 'issue API keys');
+      return service.issueApiKey({ ...request, issuedBy: id });
+    },
+    rotateApiKey: (request) => {
+      refuseToken(principal, 'rotate API keys');
+      return service.rotateApiKey(request);
+    },
+    issueToken: (request) => {
       refuseToken(principal, 'issue tokens');
       for (const grant of request.grants) refuseBeyond(principal, grant);
       return service.issueToken({ ...request, issuer: { id, keyId, expiresAtMs } });
-    }),
-    listTokens: allow('listTokens', (request) => service.listTokens({ ...request, of })),
-    findToken: allow('findToken', (request) => service.findToken({ ...request, of })),
-    revokeToken: allow('revokeToken', (request) => service.revokeToken({ ...request, of })),
+    },
+    listTokens: (request) => service.listTokens({ ...request, of }),
+    findToken: (request) => service.findToken({ ...request, of }),
+    revokeToken: (request) => service.revokeToken({ ...request, of }),
   };
 }
 
@@ -162,8 +131,7 @@ function refuseBeyond({ id, name, grants }: Principal, grant: Grant): void {
   const lacking = RIGHTS_OF_ROLE[role].find((right) => !covers(grants, right, grant));
   if (lacking === undefined) return;
   const what = `the right to ${lacking} on ${databases === ALL_DATABASES ? 'all databases' : quote(databases)}`;
-  const message = `${quote(name)} (${id}) lacks ${what} as ${formatGrant(grant)} gives it, so its tokens cannot have it`;
-  throw new DatabaseError('permission_denied', message, { details: { reason: 'RightLacking' } });
+  throw denied(`${quote(name)} (${id}) lacks ${what} as ${formatGrant(grant)} gives it, so its tokens cannot have it`);
 }
 
 /**
@@ -179,14 +147,9 @@ function covers(own: readonly Grant[], right: Right, { databases, databasesMax =
 }
 
 /** A token must not create anything that outlives it. */
-function refuseToken(principal: Principal, what: string): void {
-  if (principal.issuer === undefined) return;
-  const message = `${quote(principal.name)} (${principal.id}) is a token, and tokens do not ${what}; ${quote(principal.issuer)} may`;
-  throw new DatabaseError('permission_denied', message, { details: { reason: 'RightLacking' } });
-}
-
-function mayRead({ grants }: Principal, database: string): boolean {
-  return hasRight(grants, 'read', database);
+function refuseToken({ id, name, issuer }: Principal, what: string): void {
+  if (issuer === undefined) return;
+  throw denied(`${quote(name)} (${id}) is a token, and tokens do not ${what}; ${quote(issuer)} may`);
 }
 
 async function* whileItHolds<Slice>(principal: Principal, slices: AsyncIterable<Slice>): AsyncGenerator<Slice> {
@@ -201,7 +164,6 @@ function ended(): DatabaseError {
   return new DatabaseError('unauthenticated', message, { details: { reason: 'CredentialRefused' } });
 }
 
-function denied({ id, name }: Principal, what: string): DatabaseError {
-  const message = `${quote(name)} (${id}) lacks ${what}`;
+function denied(message: string): DatabaseError {
   return new DatabaseError('permission_denied', message, { details: { reason: 'RightLacking' } });
 }

@@ -10,11 +10,7 @@ type OfTheNode = 'health' | 'keepViews' | 'compileAhead' | 'leader' | 'elsewhere
 
 export type Operation = Exclude<keyof Service, OfTheNode>;
 
-/**
- * Right that an operation needs on its database; for a list, on each listed database. An operation without a database,
- * such as for a key, needs it on all current and future databases, because a key may grant any right. A token grants at
- * most the rights of its issuer (V21), so any right on any database is enough to issue one.
- */
+/** Right that an operation needs on its database; for a list, on each listed database. */
 export const PERMISSIONS: Readonly<Record<Operation, Right>> = {
   createDatabase: 'administer',
   deleteDatabase: 'administer',
@@ -55,6 +51,34 @@ export const PERMISSIONS: Readonly<Record<Operation, Right>> = {
   describeCluster: 'administer',
   administerCluster: 'administer',
 };
+
+type WithoutDatabase = {
+  [Name in Operation]: Parameters<Service[Name]>[0] extends { readonly databaseName: string } ? never : Name;
+}[Operation];
+
+/**
+ * Where an operation without a database needs its right. It needs the right to administer on all current and future
+ * databases, because a key may grant any right. A token grants at most the rights of its issuer (V21), so any right on
+ * any database is enough to issue one.
+ */
+export const SCOPES: Readonly<Record<WithoutDatabase, 'all databases' | 'any database'>> = {
+  listDatabases: 'any database',
+  issueApiKey: 'all databases',
+  listApiKeys: 'all databases',
+  findApiKey: 'all databases',
+  rotateApiKey: 'all databases',
+  revokeApiKey: 'all databases',
+  issueToken: 'any database',
+  listTokens: 'any database',
+  findToken: 'any database',
+  revokeToken: 'any database',
+  describeCluster: 'all databases',
+  administerCluster: 'all databases',
+};
+
+export function isWithoutDatabase(operation: Operation): operation is WithoutDatabase {
+  return operation in SCOPES;
+}
 
 const isOperation = (name: string): name is Operation => name in PERMISSIONS;
 
