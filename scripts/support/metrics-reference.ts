@@ -1,5 +1,5 @@
 /** docs/metrics.md, from the metric catalogue. */
-import { COUNTERS, GAUGES, HISTOGRAMS, type LabelBound } from '#observability';
+import { COUNTERS, describeMetric, GAUGES, HISTOGRAMS, type LabelBound, type MetricDefinition } from '#observability';
 import { OPERATOR_METRICS } from '../../operator/src/process/index.ts';
 
 export function renderMetricsReference(): string {
@@ -57,14 +57,10 @@ This page is generated from \`src/observability/metric-catalogue.ts\` by \`npm r
 `;
 }
 
-interface Documented {
-  readonly help: string;
-  readonly labels: object;
-}
-
-function table(metrics: Readonly<Record<string, Documented>>): string {
-  const rows = Object.entries(metrics).map(([name, { help, labels }]) => {
-    const described = Object.entries<LabelBound>({ ...labels }).map(([label, bound]) => describe(label, bound));
+function table(metrics: Readonly<Record<string, MetricDefinition>>): string {
+  const rows = Object.entries(metrics).map(([name, definition]) => {
+    const { help, labels } = describeMetric(definition);
+    const described = Object.entries(labels).map(([label, bound]) => describe(label, bound));
     return `| \`${name}\` | ${described.join('<br>')} | ${help} |`;
   });
   return `| metric | labels | meaning |\n|---|---|---|\n${rows.join('\n')}`;

@@ -18,6 +18,7 @@ export { createLogger, LOG_LEVELS, type LogFields, type Logger, type LogLevel, s
 export { COUNTERS, GAUGES, HISTOGRAMS } from './metric-catalogue.ts';
 export {
   type CounterLabels,
+  describe as describeMetric,
   type GrpcMethodLabels,
   type GuestCache,
   type GuestPool,
@@ -25,6 +26,7 @@ export {
   MCP_METHODS,
   type McpMethod,
   type McpSessionEnd,
+  type MetricDefinition,
   type RateLimitedProtocol,
   type RelayProtocol,
   type RelayResult,

@@ -2,7 +2,7 @@
  * Limits the number of values of open labels (O1): the values seen first keep their name. Beyond the bound, counts go
  * to `other`, and levels are omitted because their sum means nothing.
  */
-import { definitionOf, type MetricName } from './metric-names.ts';
+import { labelsOf, type MetricName } from './metric-names.ts';
 
 /** Label value for everything beyond the bound. */
 const OTHER = 'other';
@@ -30,7 +30,7 @@ export class LabelLimiter {
 
   /** Labels whose value is beyond the bound. */
   #beyond(name: MetricName, labels: Labels): readonly string[] {
-    const bounds = definitionOf(name).labels;
+    const bounds = labelsOf(name);
     return Object.entries(labels).flatMap(([label, value]) => {
       const bound = bounds[label];
       if (bound === undefined) throw new TypeError(`metric ${name} has no label ${label}`);

@@ -1,6 +1,6 @@
 /**
- * Every metric of a node as data: its help text, its label bounds and its buckets (O1). docs/metrics.md is generated
- * from it.
+ * Every metric of a node as data: its help text, its label bounds and its buckets (O1). A metric without labels is only
+ * its help text. docs/metrics.md is generated from it.
  *
  * Names without the prefix `cairn_` are the usual ones of gRPC and HTTP dashboards. Counters end in `_total`, durations
  * are in seconds, sizes in bytes.
@@ -26,10 +26,8 @@ export const COUNTERS = {
     help: 'Redirects to a concrete revision or time.',
     labels: { reason: ['latest', 'cached', 'effective_time'] },
   },
-  cairn_connections_closed_total: {
-    help: 'Connections closed when they were accepted, to keep file descriptors free for log and store, metrics, peers and the other port.',
-    labels: {},
-  },
+  cairn_connections_closed_total:
+    'Connections closed when they were accepted, to keep file descriptors free for log and store, metrics, peers and the other port.',
   cairn_connections_displaced_total: {
     help: 'Connections closed for others that came when there were as many as there may be, by what they waited for. idle: another request; head: the headers of their first one, or nothing yet; body: the rest of a request.',
     labels: { protocol: ['grpc', 'http', 'mcp'], waiting: ['idle', 'head', 'body'] },
@@ -38,18 +36,14 @@ export const COUNTERS = {
     help: 'Requests refused before they were processed. malformed: by gRPC headers or frames, or bytes that are not HTTP.',
     labels: { reason: ['overload', 'draining', 'too_large', 'disk_full', 'malformed'] },
   },
-  cairn_unauthenticated_total: {
-    help: 'Requests with an invalid credential: forged, expired, revoked or sent twice. Requests without a credential are not counted.',
-    labels: {},
-  },
+  cairn_unauthenticated_total:
+    'Requests with an invalid credential: forged, expired, revoked or sent twice. Requests without a credential are not counted.',
   cairn_rate_limited_total: {
     help: 'Requests refused because their client exceeded --rate-limit-per-second and --rate-limit-burst. shared: too many clients were over their rate for each to have its own count.',
     labels: { protocol: ['grpc', 'http', 'mcp'], by: ['principal', 'address', 'shared'] },
   },
-  cairn_tls_handshakes_failed_total: {
-    help: 'Connections that ended before their TLS handshake was complete: no TLS, an unsupported version, no valid certificate, or too slow.',
-    labels: {},
-  },
+  cairn_tls_handshakes_failed_total:
+    'Connections that ended before their TLS handshake was complete: no TLS, an unsupported version, no valid certificate, or too slow.',
   cairn_tls_reloads_total: {
     help: 'Changes found in the TLS files. loaded: the new files are used; failed: they are invalid, and the previous ones stay in use.',
     labels: { result: ['loaded', 'failed'] },
@@ -88,34 +82,24 @@ export const COUNTERS = {
       ],
     },
   },
-  cairn_mcp_sessions_begun_total: { help: 'MCP sessions started on this node.', labels: {} },
+  cairn_mcp_sessions_begun_total: 'MCP sessions started on this node.',
   cairn_mcp_sessions_ended_total: {
     help: 'MCP sessions that ended on this node. deleted: by their client; idle: for too long; displaced: evicted for a new session; closing: the node was closing.',
     labels: { reason: ['deleted', 'idle', 'displaced', 'closing'] },
   },
-  cairn_trace_spans_ended_total: {
-    help: 'Trace spans that ended on this node. Those that were not exported are lost or wait for up to a second.',
-    labels: {},
-  },
-  cairn_trace_spans_exported_total: {
-    help: 'Trace spans that the collector of `otlp-endpoint` accepted.',
-    labels: {},
-  },
+  cairn_trace_spans_ended_total:
+    'Trace spans that ended on this node. Those that were not exported are lost or wait for up to a second.',
+  cairn_trace_spans_exported_total: 'Trace spans that the collector of `otlp-endpoint` accepted.',
   cairn_raft_election_total: {
     help: 'Elections in which this node was a candidate or a pre-candidate. won: it became leader; lost: most nodes voted for another one, or another node leads; timed_out: too few votes; not_held: the pre-vote failed, so no term was used.',
     labels: { result: ['won', 'lost', 'timed_out', 'not_held'] },
   },
-  cairn_raft_heartbeat_send_failures_total: {
-    help: 'Frames with heartbeats, replies, votes or read indexes that were refused or lost. A frame has messages of many groups.',
-    labels: {},
-  },
-  cairn_raft_leader_changes_total: { help: 'Leader changes of groups on this node.', labels: {} },
-  cairn_raft_proposals_committed_total: { help: 'Log entries committed.', labels: {} },
-  cairn_raft_proposals_applied_total: { help: 'Log entries applied.', labels: {} },
-  cairn_raft_proposals_failed_total: {
-    help: 'Proposals that were refused, or whose outcome is unknown.',
-    labels: {},
-  },
+  cairn_raft_heartbeat_send_failures_total:
+    'Frames with heartbeats, replies, votes or read indexes that were refused or lost. A frame has messages of many groups.',
+  cairn_raft_leader_changes_total: 'Leader changes of groups on this node.',
+  cairn_raft_proposals_committed_total: 'Log entries committed.',
+  cairn_raft_proposals_applied_total: 'Log entries applied.',
+  cairn_raft_proposals_failed_total: 'Proposals that were refused, or whose outcome is unknown.',
   cairn_raft_snapshot_bytes_total: {
     help: 'Snapshot bytes sent to members that lack them, and received from leaders.',
     labels: { peer: 64, way: ['sent', 'received'] },
@@ -124,11 +108,8 @@ export const COUNTERS = {
     help: 'Snapshot transfers that were not completed.',
     labels: { way: ['sent', 'received'] },
   },
-  cairn_wal_write_bytes_total: { help: 'Bytes written to the write-ahead log.', labels: {} },
-  cairn_store_scrub_bytes_total: {
-    help: 'Bytes of rows and sealed segments that the scrub has read and verified.',
-    labels: {},
-  },
+  cairn_wal_write_bytes_total: 'Bytes written to the write-ahead log.',
+  cairn_store_scrub_bytes_total: 'Bytes of rows and sealed segments that the scrub has read and verified.',
   cairn_store_compaction_seconds_total: {
     help: 'Time of LevelDB compactions into a level, as LevelDB reports it: in whole seconds; read every 10 s.',
     labels: { level: ['0', '1', '2', '3', '4', '5', '6'] },
@@ -152,11 +133,8 @@ export const COUNTERS = {
     help: 'Constraints decided, by kind and result.',
     labels: { kind: ['min_revision', 'max_revision', 'revision_range'], result: ['held', 'violated'] },
   },
-  cairn_query_events_returned_total: { help: 'Events returned by reads.', labels: {} },
-  cairn_cpu_throttled_seconds_total: {
-    help: 'Time in which the CPU limit of the container kept the node from running.',
-    labels: {},
-  },
+  cairn_query_events_returned_total: 'Events returned by reads.',
+  cairn_cpu_throttled_seconds_total: 'Time in which the CPU limit of the container kept the node from running.',
   cairn_peer_sent_bytes_total: { help: 'Bytes of frames sent to another node.', labels: { peer: 64 } },
   cairn_peer_received_bytes_total: { help: 'Bytes of frames received from another node.', labels: { peer: 64 } },
   cairn_peer_sent_failures_total: {
@@ -167,10 +145,8 @@ export const COUNTERS = {
     help: 'Streams and frames of another node that were refused; cairn_peer_dropped_frames_total has the reasons.',
     labels: { peer: 64 },
   },
-  cairn_peer_reading_stopped_total: {
-    help: 'Times that this node stopped reading appends from another node, because its log or its state lagged by a quarter of replication-memory-bytes.',
-    labels: {},
-  },
+  cairn_peer_reading_stopped_total:
+    'Times that this node stopped reading appends from another node, because its log or its state lagged by a quarter of replication-memory-bytes.',
   cairn_peer_dropped_frames_total: {
     help: 'Dropped frames and refused streams of other nodes. malformed: damaged, or not a frame; cluster: from another cluster; receiver: addressed to another node or store; sender: from another store than the catalog lists, or from another node than opened the stream; duplicate: a second process runs with a copy of the data directory of the sender; lane: content of another lane; stranger: the sender is not in the catalog, and the content is not about the catalog; removed: the sender was removed; crowded: too many open streams; closing: this node is shutting down; handshake: no TLS, no valid certificate, another secret, too slow, or TLS where this node uses none.',
     labels: {
@@ -253,21 +229,16 @@ export const COUNTERS = {
 
 export const GAUGES = {
   cairn_inflight_requests: { help: 'Requests in progress.', labels: { plane: ['grpc', 'http'] } },
-  cairn_request_memory_bytes: {
-    help: 'Bytes that requests hold while they arrive and are worked on, and streams of gRPC that stand open.',
-    labels: {},
-  },
-  cairn_unsent_memory_bytes: { help: 'Bytes of responses that clients have not read yet.', labels: {} },
-  cairn_raft_groups: { help: 'Groups with an open replica on this node.', labels: {} },
-  cairn_raft_has_leader: { help: 'Groups on this node that have a leader.', labels: {} },
-  cairn_raft_is_leader: { help: 'Groups that this node leads.', labels: {} },
-  cairn_raft_term: { help: 'Highest term that a group on this node has been in.', labels: {} },
-  cairn_raft_last_index: { help: 'Last log index, summed over the open groups.', labels: {} },
-  cairn_raft_committed_index: { help: 'Commit index, summed over the open groups.', labels: {} },
-  cairn_raft_applied_index: {
-    help: 'Applied index whose rows are in the store, summed over the open groups.',
-    labels: {},
-  },
+  cairn_request_memory_bytes:
+    'Bytes that requests hold while they arrive and are worked on, and streams of gRPC that stand open.',
+  cairn_unsent_memory_bytes: 'Bytes of responses that clients have not read yet.',
+  cairn_raft_groups: 'Groups with an open replica on this node.',
+  cairn_raft_has_leader: 'Groups on this node that have a leader.',
+  cairn_raft_is_leader: 'Groups that this node leads.',
+  cairn_raft_term: 'Highest term that a group on this node has been in.',
+  cairn_raft_last_index: 'Last log index, summed over the open groups.',
+  cairn_raft_committed_index: 'Commit index, summed over the open groups.',
+  cairn_raft_applied_index: 'Applied index whose rows are in the store, summed over the open groups.',
   cairn_raft_members: {
     help: 'Members of the catalog group, which every node of the cluster is in, by role.',
     labels: { role: ['voter', 'learner'] },
@@ -280,58 +251,42 @@ export const GAUGES = {
     help: 'Queue lengths of worker threads. core: messages that it has not taken yet; log: appends that are not durable yet; store: committed entries whose rows are not in the store.',
     labels: { worker: ['core', 'log', 'store'] },
   },
-  cairn_raft_members_behind: {
-    help: 'Members of groups led by this node that lag so far that the log no longer has their next entry.',
-    labels: {},
-  },
-  cairn_raft_proposals_pending: { help: 'Proposals that are not committed and applied yet.', labels: {} },
-  cairn_replicas_diverged: {
-    help: 'Replicas on this node whose history differs from that of their group. They serve no requests, and the node must be replaced. See replica-diverged in the log.',
-    labels: {},
-  },
-  cairn_replication_memory_bytes: {
-    help: 'Memory of entries and requests of all databases that are not committed, not applied or not acknowledged by all replicas. The setting replication-memory-bytes limits it.',
-    labels: {},
-  },
+  cairn_raft_members_behind:
+    'Members of groups led by this node that lag so far that the log no longer has their next entry.',
+  cairn_raft_proposals_pending: 'Proposals that are not committed and applied yet.',
+  cairn_replicas_diverged:
+    'Replicas on this node whose history differs from that of their group. They serve no requests, and the node must be replaced. See replica-diverged in the log.',
+  cairn_replication_memory_bytes:
+    'Memory of entries and requests of all databases that are not committed, not applied or not acknowledged by all replicas. The setting replication-memory-bytes limits it.',
   cairn_clock_offset_seconds: {
     help: 'Lower bound of how far the clock of this node is ahead of that of another node (negative: behind). Half the round-trip time of the measurement is subtracted.',
     labels: { peer: 64 },
   },
-  cairn_recorded_time_ahead_seconds: {
-    help: 'Maximum, over the databases that this node leads, of how far the last recorded time is ahead of the clock of this node; 0 up to 2 s. Further events get the same recorded time.',
-    labels: {},
-  },
+  cairn_recorded_time_ahead_seconds:
+    'Maximum, over the databases that this node leads, of how far the last recorded time is ahead of the clock of this node; 0 up to 2 s. Further events get the same recorded time.',
   cairn_store_size_bytes: {
     help: 'Bytes of files on disk, by kind, measured every 10 s.',
     labels: { kind: ['wal', 'leveldb', 'segments'] },
   },
-  cairn_store_scrub_round_timestamp_seconds: {
-    help: 'Unix time at which the scrub last completed a pass over all rows and sealed segments; 0 before the first pass.',
-    labels: {},
-  },
+  cairn_store_scrub_round_timestamp_seconds:
+    'Unix time at which the scrub last completed a pass over all rows and sealed segments; 0 before the first pass.',
   cairn_store_tables: {
     help: 'LevelDB tables by level, measured every 10 s. LevelDB slows writers down at 8 tables in level 0, and stops them at 12.',
     labels: { level: ['0', '1', '2', '3', '4', '5', '6'] },
   },
-  cairn_disk_available_bytes: { help: 'Free bytes in the file system of the data directory.', labels: {} },
-  cairn_disk_capacity_bytes: { help: 'Size of the file system of the data directory in bytes.', labels: {} },
-  cairn_disk_level: {
-    help: '0: enough free disk space, 1: below the soft threshold (user writes are refused), 2: below the hard threshold (nothing is appended).',
-    labels: {},
-  },
+  cairn_disk_available_bytes: 'Free bytes in the file system of the data directory.',
+  cairn_disk_capacity_bytes: 'Size of the file system of the data directory in bytes.',
+  cairn_disk_level:
+    '0: enough free disk space, 1: below the soft threshold (user writes are refused), 2: below the hard threshold (nothing is appended).',
   cairn_disk_threshold_bytes: {
     help: 'Free disk space below which user writes (soft) or all appends (hard) are refused.',
     labels: { level: ['soft', 'hard'] },
   },
-  cairn_corruption_alarm: {
-    help: '1 while a start verifies every row, or makes rows again, because damage was found; 0 otherwise.',
-    labels: {},
-  },
-  cairn_databases: { help: 'Databases in the catalog.', labels: {} },
-  cairn_databases_recovered: {
-    help: 'Databases in the catalog that were recovered from one replica after their group had lost its quorum.',
-    labels: {},
-  },
+  cairn_corruption_alarm:
+    '1 while a start verifies every row, or makes rows again, because damage was found; 0 otherwise.',
+  cairn_databases: 'Databases in the catalog.',
+  cairn_databases_recovered:
+    'Databases in the catalog that were recovered from one replica after their group had lost its quorum.',
   cairn_database_revision: { help: 'Revision that this node has applied.', labels: { database: 100 } },
   cairn_database_size_bytes: {
     help: 'Approximate disk space that a database uses on this node, without the log. Only with database-bytes-max.',
@@ -341,16 +296,14 @@ export const GAUGES = {
     help: 'Disk space that a database may use on this node. Only with database-bytes-max.',
     labels: { database: 100 },
   },
-  cairn_mcp_sessions: { help: 'Open MCP sessions on this node.', labels: {} },
+  cairn_mcp_sessions: 'Open MCP sessions on this node.',
   cairn_streams_open: {
     help: 'Open streaming reads.',
     labels: { op: ['query', 'scan', 'scan_batches', 'subscribe'] },
   },
   cairn_peer_active: { help: 'Whether this node is connected to another node: 1 or 0.', labels: { peer: 64 } },
-  cairn_cluster_version: {
-    help: 'Feature level of the cluster, which every node must support; `cairn cluster finalize` raises it.',
-    labels: {},
-  },
+  cairn_cluster_version:
+    'Feature level of the cluster, which every node must support; `cairn cluster finalize` raises it.',
   cairn_guest_waiting_calls: {
     help: 'Calls of components that wait or run.',
     labels: { pool: ['views', 'changes', 'presenters'] },
@@ -371,22 +324,16 @@ export const GAUGES = {
     help: 'State Views that this node folds in the background. A view counts once per combination of parameters that was read on this node.',
     labels: { mode: ['eager', 'scheduled'] },
   },
-  cairn_stateview_maintenance_troubled: {
-    help: 'Maintained State Views whose last maintenance step failed; they are retried after 1 s to 10 min (docs/components.md).',
-    labels: {},
-  },
+  cairn_stateview_maintenance_troubled:
+    'Maintained State Views whose last maintenance step failed; they are retried after 1 s to 10 min (docs/components.md).',
   cairn_stateview_lag_revisions: {
     help: 'Revisions by which the eager State View that lags most is behind its database on this node.',
     labels: { database: 100 },
   },
-  cairn_tls_certificate_expiry_timestamp_seconds: {
-    help: 'Unix time at which the certificate of the client ports expires; 0 without TLS.',
-    labels: {},
-  },
-  cairn_peer_tls_certificate_expiry_timestamp_seconds: {
-    help: 'Unix time at which the certificate for peers expires; 0 without one, such as with a shared secret.',
-    labels: {},
-  },
+  cairn_tls_certificate_expiry_timestamp_seconds:
+    'Unix time at which the certificate of the client ports expires; 0 without TLS.',
+  cairn_peer_tls_certificate_expiry_timestamp_seconds:
+    'Unix time at which the certificate for peers expires; 0 without one, such as with a shared secret.',
   cairn_build_info: {
     help: 'Always 1. The labels are the release, the version of Node.js, and the commit of the build.',
     labels: { version: 2, node: 2, commit: 2 },
@@ -402,46 +349,23 @@ export const HISTOGRAMS = {
     help: 'Time from the start of an HTTP request to the end of its response.',
     labels: { method: 10, route: 80, code: 40 },
   },
-  cairn_raft_proposal_duration_seconds: {
-    help: 'Time from a proposal to its outcome, as observed by the caller on this node.',
-    labels: {},
-  },
-  cairn_raft_read_index_duration_seconds: {
-    help: 'Time of a linearizable read barrier.',
-    labels: {},
-  },
+  cairn_raft_proposal_duration_seconds: 'Time from a proposal to its outcome, as observed by the caller on this node.',
+  cairn_raft_read_index_duration_seconds: 'Time of a linearizable read barrier.',
   cairn_raft_snapshot_duration_seconds: {
     help: 'Time of a snapshot transfer, from its first message to its last.',
     labels: { way: ['sent', 'received'] },
   },
-  cairn_core_tick_delay_seconds: {
-    help: 'Delay of the ticks of the core thread (one every 50 ms). Elections and heartbeats are late by as much. For the thread that serves clients see nodejs_eventloop_lag.',
-    labels: {},
-  },
-  cairn_wal_fsync_duration_seconds: {
-    help: 'Time of one write and fdatasync of the write-ahead log.',
-    labels: {},
-  },
-  cairn_store_commit_duration_seconds: {
-    help: 'Time to write one applied batch to LevelDB.',
-    labels: {},
-  },
-  cairn_transaction_events: {
-    help: 'Events in a committed transaction.',
-    labels: {},
-  },
-  cairn_transaction_bytes: {
-    help: 'Size of the events of a committed transaction in bytes.',
-    labels: {},
-  },
+  cairn_core_tick_delay_seconds:
+    'Delay of the ticks of the core thread (one every 50 ms). Elections and heartbeats are late by as much. For the thread that serves clients see nodejs_eventloop_lag.',
+  cairn_wal_fsync_duration_seconds: 'Time of one write and fdatasync of the write-ahead log.',
+  cairn_store_commit_duration_seconds: 'Time to write one applied batch to LevelDB.',
+  cairn_transaction_events: 'Events in a committed transaction.',
+  cairn_transaction_bytes: 'Size of the events of a committed transaction in bytes.',
   cairn_query_duration_seconds: {
     help: 'Time of a read, from its start to its last event.',
     labels: { op: 20 },
   },
-  cairn_catchup_lag_revisions: {
-    help: 'Revisions by which a subscription lags its database, measured at each wake-up.',
-    labels: {},
-  },
+  cairn_catchup_lag_revisions: 'Revisions by which a subscription lags its database, measured at each wake-up.',
   cairn_peer_round_trip_time_seconds: {
     help: 'Round-trip time of a ping to another node, measured every 5 s.',
     labels: { peer: 64 },

@@ -7,20 +7,22 @@ import { COUNTERS, GAUGES, HISTOGRAMS } from './metric-catalogue.ts';
 /** The values of a closed label, or the maximum number of values of an open one; further values count as `other`. */
 export type LabelBound = readonly string[] | number;
 
-export interface MetricDefinition {
+interface Labelled {
   readonly help: string;
   readonly labels: Readonly<Record<string, LabelBound>>;
 }
 
+export type MetricDefinition = Labelled | string;
+
 type NoLabels = { readonly [label: string]: never };
 
 /** A closed label has one of its values; an open one any text. */
-type LabelsOf<Bounds> = keyof Bounds extends never
-  ? NoLabels
-  : { readonly [Label in keyof Bounds]: Bounds[Label] extends readonly (infer Value)[] ? Value : string };
+type LabelsOf<Definition> = Definition extends { readonly labels: infer Bounds }
+  ? { readonly [Label in keyof Bounds]: Bounds[Label] extends readonly (infer Value)[] ? Value : string }
+  : NoLabels;
 
 type LabelsIn<Table extends Readonly<Record<string, MetricDefinition>>> = {
-  readonly [Name in keyof Table]: LabelsOf<Table[Name]['labels']>;
+  readonly [Name in keyof Table]: LabelsOf<Table[Name]>;
 };
 
 // Interfaces, because the compiler resolves a member of one by a name that is not known yet.
@@ -33,10 +35,15 @@ export type GaugeName = keyof GaugeLabels;
 export type HistogramName = keyof HistogramLabels;
 export type MetricName = CounterName | GaugeName | HistogramName;
 
-/** The definition of any metric. */
-export function definitionOf(name: MetricName): MetricDefinition {
-  const all: Readonly<Record<MetricName, MetricDefinition>> = { ...COUNTERS, ...GAUGES, ...HISTOGRAMS };
-  return all[name];
+const ALL: Readonly<Record<MetricName, MetricDefinition>> = { ...COUNTERS, ...GAUGES, ...HISTOGRAMS };
+
+/** The label bounds of any metric. */
+export function labelsOf(name: MetricName): Labelled['labels'] {
+  return describe(ALL[name]).labels;
+}
+
+export function describe(definition: MetricDefinition): Labelled {
+  return typeof definition === 'string' ? { help: definition, labels: {} } : definition;
 }
 
 export type GrpcMethodLabels = CounterLabels['grpc_server_started_total'];

@@ -8,15 +8,15 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { LabelLimiter } from './label-limiter.ts';
 import { BUCKETS, COUNTERS, GAUGES, HISTOGRAMS } from './metric-catalogue.ts';
-import type {
-  CounterLabels,
-  CounterName,
-  GaugeLabels,
-  GaugeName,
-  HistogramLabels,
-  HistogramName,
-  LabelBound,
-  MetricDefinition,
+import {
+  type CounterLabels,
+  type CounterName,
+  describe,
+  type GaugeLabels,
+  type GaugeName,
+  type HistogramLabels,
+  type HistogramName,
+  type MetricDefinition,
 } from './metric-names.ts';
 import { PendingCount, PendingLevel, PendingObservations } from './pending-values.ts';
 
@@ -139,7 +139,7 @@ function closedSeries<Name extends string>(
 ): readonly ClosedSeries<Name>[] {
   const all: ClosedSeries<Name>[] = [];
   for (const name in table) {
-    const bounds = Object.entries<LabelBound>(table[name].labels);
+    const bounds = Object.entries(describe(table[name]).labels);
     const sets = bounds.reduce<readonly Labels[]>(
       (known, [label, bound]) =>
         typeof bound === 'number'
@@ -205,7 +205,7 @@ function registerAll<Name extends string, M>(
 ): (name: Name) => M {
   const registered = new Map<Name, M>();
   for (const name in table) {
-    const { help, labels } = table[name];
+    const { help, labels } = describe(table[name]);
     registered.set(name, create({ name, help, labelNames: Object.keys(labels) }, name));
   }
   return (name) => {

@@ -1,6 +1,6 @@
 // What is wrong with an expression of PromQL beside its syntax, which promtool parses: metrics, labels and values that
 // no node exports.
-import { COUNTERS, createMetrics, GAUGES, HISTOGRAMS, type LabelBound } from '#observability';
+import { COUNTERS, createMetrics, describeMetric, GAUGES, HISTOGRAMS, type LabelBound } from '#observability';
 import { OPERATOR_METRICS } from '../../operator/src/process/index.ts';
 import { RECORDING_RULES } from '../../scripts/observability/alerts.ts';
 
@@ -18,8 +18,8 @@ const GROUPING = /\b(?:by|without|on|ignoring) \(([^)]*)\)/g;
 
 /** Every series that expressions may name, with the labels that it has. */
 const SERIES = new Map<string, Labels>([
-  ...Object.entries({ ...COUNTERS, ...GAUGES }).map(([name, { labels }]) => [name, { ...labels }] as const),
-  ...Object.entries(HISTOGRAMS).flatMap(([name, { labels }]) => seriesOfHistogram(name, { ...labels })),
+  ...Object.entries({ ...COUNTERS, ...GAUGES }).map(([name, each]) => [name, describeMetric(each).labels] as const),
+  ...Object.entries(HISTOGRAMS).flatMap(([name, each]) => seriesOfHistogram(name, describeMetric(each).labels)),
   ...(await seriesOfRuntime()),
   ...Object.entries(OPERATOR_METRICS).map(([name, { labelNames }]) => {
     return [name, Object.fromEntries(labelNames.map((label) => [label, MANY]))] as const;

@@ -1,7 +1,7 @@
 // Goal: what the catalogue promises is what a running node exports: databases that come and go, sizes, refusals, and
 // every value of a closed label (O1). Method: a real node, asked over HTTP and scraped.
 import { expect, test, vi } from 'vitest';
-import { COUNTERS, GAUGES, HISTOGRAMS, PROBE_PATHS } from '#observability';
+import { COUNTERS, describeMetric, GAUGES, HISTOGRAMS, type MetricDefinition, PROBE_PATHS } from '#observability';
 import { ROUTES } from '../../../src/transport/http/routes.ts';
 import { eventually } from '../../support/eventually.ts';
 import { cloudEvent } from '../../support/http-client.ts';
@@ -14,7 +14,7 @@ const LINES_AT_FIRST_MAX = 3_250;
 
 const { api, server } = await startHttpNode();
 
-const CATALOGUE: Readonly<Record<string, { readonly labels: object }>> = { ...COUNTERS, ...GAUGES, ...HISTOGRAMS };
+const CATALOGUE: Readonly<Record<string, MetricDefinition>> = { ...COUNTERS, ...GAUGES, ...HISTOGRAMS };
 
 async function scrape(): Promise<string> {
   return (await fetch(server.metrics)).text();
@@ -62,7 +62,7 @@ function namesWithout(body: string): readonly string[] {
 }
 
 function isOf(name: string, label: string): boolean {
-  return label in { ...CATALOGUE[name]?.labels };
+  return label in describeMetric(CATALOGUE[name] ?? '').labels;
 }
 
 test('a deleted database is shown no more, and its place is free for another', async () => {
