@@ -26,17 +26,13 @@ export interface HeldPortsOptions {
 }
 
 export class HeldPorts implements Disposable {
+  /** Reason why the node does not serve yet; it is part of each answer. */
+  reason: string | undefined;
   readonly #options: HeldPortsOptions;
   readonly #held: Held[] = [];
-  #reason: string | undefined;
 
   constructor(options: HeldPortsOptions) {
     this.#options = options;
-  }
-
-  /** Reason why the node does not serve yet; it is part of each answer. */
-  set reason(reason: string | undefined) {
-    this.#reason = reason;
   }
 
   /** `probes`: the probes that are answered at the port. @throws DatabaseError when the address cannot be bound. */
@@ -76,7 +72,7 @@ export class HeldPorts implements Disposable {
   }
 
   #refuseHttp(response: ServerResponse): void {
-    const reason = this.#reason ?? 'it opens its data directory';
+    const reason = this.reason ?? 'it opens its data directory';
     const message = `The node is starting: ${reason}. Retry, or use another node`;
     const error = { code: 'INTERNAL', message, details: { reason: 'Starting' } };
     response.writeHead(503, {

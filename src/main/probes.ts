@@ -20,12 +20,15 @@ interface Certified {
 }
 
 export class NodeProbes {
+  /** Reason why a new node waits; undefined when it no longer waits. */
+  waitsFor: string | undefined;
+  /** Whether the store is open and the node belongs to a cluster. */
+  hasOpened = false;
+  /** Set when the log is recovered. */
+  node: Pick<Node, 'health'> | undefined;
+  listens = false;
+  drains = false;
   readonly #certified: readonly (Certified | undefined)[];
-  #waitsFor: string | undefined;
-  #hasOpened = false;
-  #node: Pick<Node, 'health'> | undefined;
-  #listens = false;
-  #drains = false;
 
   /** `certified`: the ports with TLS. */
   constructor(certified: readonly (Certified | undefined)[]) {
@@ -34,53 +37,31 @@ export class NodeProbes {
 
   readonly checks: Probes = {
     '/startupz': [
-      check('store', () => this.#unlessWaiting(this.#hasOpened, 'it opens its data directory')),
-      check('log', () => this.#unlessWaiting(this.#node !== undefined, 'it recovers its log')),
-      check('listeners', () => this.#unlessWaiting(this.#listens, 'its servers do not listen yet')),
+      check('store', () => this.#unlessWaiting(this.hasOpened, 'it opens its data directory')),
+      check('log', () => this.#unlessWaiting(this.node !== undefined, 'it recovers its log')),
+      check('listeners', () => this.#unlessWaiting(this.listens, 'its servers do not listen yet')),
     ],
     '/livez': [check('ping', () => undefined), check('core', () => this.#coreFault())],
     '/readyz': [
-      check('started', () => unless(this.#listens, 'it is starting')),
-      check('cluster', () => this.#waitsFor ?? this.#health?.otherCluster ?? this.#health?.refusedBy),
+      check('started', () => unless(this.listens, 'it is starting')),
+      check('cluster', () => this.waitsFor ?? this.#health?.otherCluster ?? this.#health?.refusedBy),
       check('caught-up', () =>
         unless(this.#health?.hasCaughtUp !== false, 'it lacks what others wrote while it was away'),
       ),
-      check('draining', () => unless(!this.#drains && this.#health?.isDraining !== true, 'it takes no new clients')),
+      check('draining', () => unless(!this.drains && this.#health?.isDraining !== true, 'it takes no new clients')),
       check('certificates', () =>
         this.#certified.map((each) => each?.certificateFault).find((fault) => fault !== undefined),
       ),
     ],
   };
 
-  /** Reason why a new node waits; undefined when it no longer waits. */
-  set waitsFor(why: string | undefined) {
-    this.#waitsFor = why;
-  }
-
-  /** Called when the store is open and the node belongs to a cluster. */
-  opened(): void {
-    this.#hasOpened = true;
-  }
-
-  recovered(node: Pick<Node, 'health'>): void {
-    this.#node = node;
-  }
-
-  listens(): void {
-    this.#listens = true;
-  }
-
-  drains(): void {
-    this.#drains = true;
-  }
-
   get #health(): NodeHealth | undefined {
-    return this.#node?.health();
+    return this.node?.health();
   }
 
   /** A new node that waits for other nodes has completed its own part of the start. */
   #unlessWaiting(isDone: boolean, fault: string): string | undefined {
-    return unless(isDone || this.#waitsFor !== undefined, fault);
+    return unless(isDone || this.waitsFor !== undefined, fault);
   }
 
   #coreFault(): string | undefined {

@@ -152,7 +152,7 @@ class Servers {
     const tracing = await this.#openTracing();
     const listeners = { onStopRequested: told.resolve, ...startListeners([held, probed], waiting) };
     const node = await openNode({ ...given, shares: this.#shares, note: rules.note, peerTls, ...listeners });
-    probed.recovered(node);
+    probed.node = node;
     const transport = await import('#transport');
     showNode(node, metrics);
     this.#starting.defer(() => node.drain());
@@ -172,7 +172,7 @@ class Servers {
       { transport, ports, node },
     );
     held[Symbol.dispose]();
-    probed.listens();
+    probed.listens = true;
     if (scrape !== undefined) this.#bound?.name(scrape.port, 'metrics');
     this.#advertise(node, fronts);
     const looking = [this.#compilesAhead(service), this.#keepsViews(service, guests)];
@@ -184,7 +184,7 @@ class Servers {
       },
       drain: async () => {
         fronts.grpc.announceDrain();
-        probed.drains();
+        probed.drains = true;
         for (const each of looking) each[Symbol.dispose]();
         const graceMs = await this.#handOver(node);
         // All protocols drain in parallel, so that clients of one do not wait for clients of another.
@@ -405,7 +405,9 @@ function startListeners(
   waiting: (isWaiting: boolean) => void,
 ): Pick<NodeParts, 'onWaiting' | 'onRecovering'> {
   return {
-    onRecovering: () => probed.opened(),
+    onRecovering: () => {
+      probed.hasOpened = true;
+    },
     onWaiting: (why) => {
       held.reason = why;
       probed.waitsFor = why;

@@ -18,9 +18,9 @@ function failing(probed: NodeProbes): readonly string[] {
 
 function started(health: Partial<NodeHealth> = {}, certificateFault?: string): NodeProbes {
   const probed = new NodeProbes([undefined, { certificateFault }]);
-  probed.opened();
-  probed.recovered({ health: () => ({ ...WELL, ...health }) });
-  probed.listens();
+  probed.hasOpened = true;
+  probed.node = { health: () => ({ ...WELL, ...health }) };
+  probed.listens = true;
   return probed;
 }
 
@@ -32,12 +32,12 @@ describe('a node', () => {
     const log = '/startupz log failed: it recovers its log';
     const listeners = '/startupz listeners failed: its servers do not listen yet';
     expect(startup()).toEqual([store, log, listeners]);
-    probed.opened();
+    probed.hasOpened = true;
     expect(startup()).toEqual([log, listeners]);
-    probed.recovered({ health: () => WELL });
+    probed.node = { health: () => WELL };
     expect(startup()).toEqual([listeners]);
     expect(failing(probed)).toContain('/readyz started failed: it is starting');
-    probed.listens();
+    probed.listens = true;
     expect(failing(probed)).toEqual([]);
   });
 
@@ -74,7 +74,7 @@ describe('a node', () => {
   it('is not ready as soon as it is told to drain, and when a certificate is of no use', () => {
     const probed = started({}, 'the certificate of tls-cert-file has expired');
     expect(failing(probed)).toEqual(['/readyz certificates failed: the certificate of tls-cert-file has expired']);
-    probed.drains();
+    probed.drains = true;
     expect(failing(probed)).toContain('/readyz draining failed: it takes no new clients');
   });
 });
