@@ -1,3 +1,4 @@
+/** Creates a database, unless the name is taken or a quota of the credential is used up. */
 import { CATALOG_GROUP, DatabaseError, quote, toRevision } from '#base';
 import { Faults, formatGrant, type Grant, isNamedBy, parseDatabaseName } from '#model';
 import type { ServiceContext } from './context.ts';

@@ -1,3 +1,4 @@
+/** Deletes a database by its name, or one instance by its database_id. */
 import { isDatabaseId } from '#base';
 import { Faults, parseDatabaseName } from '#model';
 import type { ServiceContext } from './context.ts';

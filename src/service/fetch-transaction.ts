@@ -1,3 +1,4 @@
+/** Reads a transaction, or the refusal of one, by its transaction id. */
 import { type DatabaseError, formatUuid, parseUuid, toRevision } from '#base';
 import { Faults, optionsOfBody, parseTransactionId } from '#model';
 import { eventsOf, type KeptRefusal, refusalById, type StoredTransaction, transactionById } from '#query';

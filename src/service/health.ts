@@ -1,3 +1,4 @@
+/** Judges whether this node serves reads and writes. */
 import type { ServiceContext } from './context.ts';
 import type { HealthReply } from './operations.ts';
 

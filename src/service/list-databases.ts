@@ -1,3 +1,4 @@
+/** Lists the databases of the cluster with their latest revisions. */
 import { CATALOG_GROUP } from '#base';
 import type { Binding } from '#cluster';
 import type { ServiceContext } from './context.ts';

@@ -5,7 +5,6 @@
  * model values for everything else. A reply has the database instance and the revision it was read at (V4). A failed
  * operation rejects with a `DatabaseError`; expected outcomes are unions with `kind`.
  */
-
 import type { AskedRevision, ConstraintViolation, DatabaseId, GroupId, Instant, NodeId, Revision } from '#base';
 import type { StoredId } from '#cluster';
 import type {

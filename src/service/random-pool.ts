@@ -1,3 +1,4 @@
+/** A source of random bytes for ids, which asks the operating system rarely. */
 import type { Random } from '#base';
 
 /** One system call returns this many bytes as fast as a few. */

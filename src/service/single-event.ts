@@ -1,3 +1,4 @@
+/** Reads one event. */
 import { type DatabaseError, quote } from '#base';
 import { optionsOfBody, type Position, transactionIdOfBody } from '#model';
 import { type DatabaseSource, eventById, eventsOf, transactionAt } from '#query';

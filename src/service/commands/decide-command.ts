@@ -1,3 +1,4 @@
+/** The dry run of a State Change: it decides and commits nothing. */
 import { assert, toRevision } from '#base';
 import type { ServiceContext } from '../context.ts';
 import { scopeOf, unlessAborted } from '../instance.ts';

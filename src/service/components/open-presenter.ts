@@ -1,3 +1,4 @@
+/** Finds the presenter of a State View and lets it write a page. */
 import { inSpan, type Traced } from '#observability';
 import { openComponents, type ServiceContext } from '../context.ts';
 import type { ReadView } from '../instance.ts';
