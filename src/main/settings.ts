@@ -170,7 +170,7 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     help: 'Failure domain of this node, such as a zone or a rack. Replicas of a database are placed in different zones.',
   },
   copies: {
-    type: wholeNumber({ min: 1, max: 7, unit: 'copies' }),
+    type: wholeNumber({ min: 1, max: 7, unit: 'replicas' }),
     default: 3,
     help: 'Number of replicas of each database. A cluster with fewer nodes has as many replicas as nodes, rounded down to an odd number. With 3 a database stays available when one of its nodes fails, with 5 when two fail. A higher value also adds replicas to existing databases; a lower value removes none. The value on the leader of the catalog applies.',
   },
@@ -277,12 +277,12 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
   requestMemoryBytes: {
     type: wordOr('auto', byteSize({ min: 16 * MIB, max: 64 * GIB })),
     default: 'auto',
-    help: 'What requests of all clients may hold while they arrive and are worked on; beyond it they are refused as busy. As much again is for streams of gRPC that stand open, at 16 KiB each. auto: an eighth of the memory that the process may use, 16 MiB to 128 MiB.',
+    help: 'Memory for the requests of all clients while they arrive and are processed. When it is used up, further requests are refused as busy. Open gRPC streams have as much memory again, and use 16 KiB each. auto: an eighth of the memory that the process may use, 16 MiB to 128 MiB.',
   },
   unsentMemoryBytes: {
     type: wordOr('auto', byteSize({ min: 32 * MIB, max: 64 * GIB })),
     default: 'auto',
-    help: 'What replies of all clients may hold until they have been read, and a quarter more for small ones. Beyond it reads go on in small slices, of which each stream may have one more, and what is large waits; clients that take nothing of a reply or a slice for 2.5 s (of a reply over HTTP all of it for 10 s) while others wait are cut off. auto: an eighth of the memory, 32 MiB to 128 MiB.',
+    help: 'Memory for the replies of all clients until they are read, and a quarter more for small replies. When it is used up, streams continue with one small slice at a time, and large replies wait. While others wait, the node disconnects a client that reads nothing for 2.5 s, or that has not read all of an HTTP reply within 10 s. auto: an eighth of the memory, 32 MiB to 128 MiB.',
   },
   replicationMemoryBytes: {
     type: wordOr('auto', byteSize({ min: 32 * MIB, max: 64 * GIB })),

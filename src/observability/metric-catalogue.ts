@@ -29,7 +29,7 @@ export const COUNTERS = {
   cairn_connections_closed_total:
     'Connections closed when they were accepted, to keep file descriptors free for log and store, metrics, peers and the other port.',
   cairn_connections_displaced_total: {
-    help: 'Connections closed for others that came when there were as many as there may be, by what they waited for. idle: another request; head: the headers of their first one, or nothing yet; body: the rest of a request.',
+    help: 'Connections closed to accept another one when the maximum number was open, by what they waited for. idle: another request; head: the headers of their first one, or nothing yet; body: the rest of a request.',
     labels: { protocol: ['grpc', 'http', 'mcp'], waiting: ['idle', 'head', 'body'] },
   },
   cairn_rejected_total: {
@@ -57,7 +57,7 @@ export const COUNTERS = {
     labels: { result: ['read', 'failed'] },
   },
   cairn_grpc_connections_ended_total: {
-    help: 'Connections of gRPC ended because of what their clients sent. flood: far more calls in a turn of the event loop than they may begin; frames: far more frames than those of their requests; headers: a request with far too many of them; pieces: requests in far too many small pieces.',
+    help: 'Connections of gRPC clients that were ended because of what the clients sent. flood: far too many new calls in one turn of the event loop; frames: far more frames than their requests need; headers: a request with far too many headers; pieces: requests in far too many small pieces.',
     labels: { reason: ['flood', 'frames', 'headers', 'pieces'] },
   },
   cairn_relayed_requests_total: {
@@ -65,7 +65,7 @@ export const COUNTERS = {
     labels: { protocol: ['grpc', 'http', 'mcp'], result: ['answered', 'broken', 'unreached', 'lost', 'abandoned'] },
   },
   cairn_mcp_requests_total: {
-    help: 'MCP messages, counted on the node that has their session. The duration of tools is that of the HTTP requests that they make.',
+    help: 'MCP messages, counted on the node that has their session. For the duration of tools see that of the HTTP requests that they make.',
     labels: {
       method: [
         'initialize',
@@ -111,7 +111,7 @@ export const COUNTERS = {
   cairn_wal_write_bytes_total: 'Bytes written to the write-ahead log.',
   cairn_store_scrub_bytes_total: 'Bytes of rows and sealed segments that the scrub has read and verified.',
   cairn_store_compaction_seconds_total: {
-    help: 'Time of LevelDB compactions into a level, as LevelDB reports it: in whole seconds; read every 10 s.',
+    help: 'Time of LevelDB compactions into a level, as LevelDB reports it, in whole seconds. It is read every 10 s.',
     labels: { level: ['0', '1', '2', '3', '4', '5', '6'] },
   },
   cairn_store_compaction_read_bytes_total: {
@@ -230,7 +230,7 @@ export const COUNTERS = {
 export const GAUGES = {
   cairn_inflight_requests: { help: 'Requests in progress.', labels: { plane: ['grpc', 'http'] } },
   cairn_request_memory_bytes:
-    'Bytes that requests hold while they arrive and are worked on, and streams of gRPC that stand open.',
+    'Memory of requests that arrive or are processed, and of open gRPC streams.',
   cairn_unsent_memory_bytes: 'Bytes of responses that clients have not read yet.',
   cairn_raft_groups: 'Groups with an open replica on this node.',
   cairn_raft_has_leader: 'Groups on this node that have a leader.',
@@ -283,7 +283,7 @@ export const GAUGES = {
     labels: { level: ['soft', 'hard'] },
   },
   cairn_corruption_alarm:
-    '1 while a start verifies every row, or makes rows again, because damage was found; 0 otherwise.',
+    '1 while the node verifies or rebuilds all rows at its start, because damage was found; 0 otherwise.',
   cairn_databases: 'Databases in the catalog.',
   cairn_databases_recovered:
     'Databases in the catalog that were recovered from one replica after their group had lost its quorum.',
