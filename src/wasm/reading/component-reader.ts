@@ -31,14 +31,8 @@ import { addCounts, countsOf, expectRoomForTables, instanceOf, NO_INSTANCES } fr
 import { Refused } from './refusal.ts';
 import { readSections, type Section } from './sections.ts';
 
-/** Counts of the parts in the binary, however often they are instantiated. */
-export interface Census {
-  coreModules: number;
-  nestedComponents: number;
-}
-
 /** @throws Refused */
-export function readComponent(bytes: Uint8Array, limits: ComponentLimits): Component & Census {
+export function readComponent(bytes: Uint8Array, limits: ComponentLimits): Component {
   return read(bytes, limits, (section) => {
     const module = readCoreModule(bytes, section);
     const options = { ...limits, onCharge: () => undefined };
@@ -61,7 +55,7 @@ function expectValid(bytes: Uint8Array, { from, to }: Span): void {
 }
 
 /** Reads a component that publishing has read before: its core modules are skipped. @throws Refused */
-export function readKnownComponent(bytes: Uint8Array, limits: ComponentLimits): Component & Census {
+export function readKnownComponent(bytes: Uint8Array, limits: ComponentLimits): Component {
   return read(bytes, limits, (section) => ({ ...NOT_LOOKED_INTO, span: section }));
 }
 
@@ -77,29 +71,22 @@ const NOT_LOOKED_INTO: Omit<CoreModule, 'span'> = {
 
 type ReadCoreModule = (section: Section) => CoreModule;
 
-function read(bytes: Uint8Array, limits: ComponentLimits, readModule: ReadCoreModule): Component & Census {
-  const census: Census = { coreModules: 0, nestedComponents: 0 };
-  const reading = new Reading(bytes, { limits, census, readModule });
-  return { ...reading.component({ from: 0, to: bytes.length }, new Scope()), ...census };
-}
-
-interface ReadingOptions {
-  readonly limits: ComponentLimits;
-  readonly census: Census;
-  readonly readModule: ReadCoreModule;
+function read(bytes: Uint8Array, limits: ComponentLimits, readModule: ReadCoreModule): Component {
+  return new Reading(bytes, limits, readModule).component({ from: 0, to: bytes.length }, new Scope());
 }
 
 class Reading {
   readonly #bytes: Uint8Array;
   readonly #limits: ComponentLimits;
-  readonly #census: Census;
   readonly #readModule: ReadCoreModule;
   readonly #definitions: Definitions = new Definitions();
+  /** Parts in the binary, however often they are instantiated. */
+  #coreModules = 0;
+  #nestedComponents = 0;
 
-  constructor(bytes: Uint8Array, { limits, census, readModule }: ReadingOptions) {
+  constructor(bytes: Uint8Array, limits: ComponentLimits, readModule: ReadCoreModule) {
     this.#bytes = bytes;
     this.#limits = limits;
-    this.#census = census;
     this.#readModule = readModule;
   }
 
@@ -114,14 +101,12 @@ class Reading {
   }
 
   #nested(section: Section, scope: Scope): Component {
-    this.#census.nestedComponents++;
-    this.#expectFew(this.#census.nestedComponents, this.#limits.nestedComponentsMax, 'components inside', section);
+    this.#expectFew(++this.#nestedComponents, this.#limits.nestedComponentsMax, 'components inside', section);
     return this.component(section, nest(scope, section.at));
   }
 
   #coreModule(section: Section): CoreModule {
-    this.#census.coreModules++;
-    this.#expectFew(this.#census.coreModules, this.#limits.coreModulesMax, 'core modules', section);
+    this.#expectFew(++this.#coreModules, this.#limits.coreModulesMax, 'core modules', section);
     return this.#readModule(section);
   }
 
