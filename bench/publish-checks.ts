@@ -39,8 +39,8 @@ async function measureChecks(name: string, module: Uint8Array): Promise<void> {
     (median(Array.from({ length: TURNS }, () => timed(work))) / megabytes).toFixed(1);
   const inspected = perMegabyte(() => valueOf(inspect(component, { kind: 'state-view', limits: DEFAULT_LIMITS })));
   const capped = perMegabyte(() => valueOf(cap(module, GROWTH)));
-  const metered = perMegabyte(() => valueOf(meter(module, DEFAULT_LIMITS)));
-  const growth = (valueOf(meter(module, DEFAULT_LIMITS)).length / module.length - 1) * 100;
+  const metered = perMegabyte(() => valueOf(meter(module)));
+  const growth = (valueOf(meter(module)).length / module.length - 1) * 100;
   console.log(
     `${name}, ${megabytes.toFixed(1)} MB: inspect ${inspected}, cap ${capped}, meter ${metered} ms/MB; ` +
       `metered +${growth.toFixed(1)} %`,
@@ -75,7 +75,7 @@ async function measureRun(): Promise<void> {
   const root = mkdtempSync(join(tmpdir(), 'cairn-bench-'));
   try {
     const plain = await loadTools(join(root, 'plain'), (module) => module);
-    const metered = await loadTools(join(root, 'metered'), (module) => valueOf(meter(module, DEFAULT_LIMITS)));
+    const metered = await loadTools(join(root, 'metered'), (module) => valueOf(meter(module)));
     const { fuel = { value: 0n } } = metered;
     fuel.value = MUCH;
     metered.parse(TEXT);

@@ -10,27 +10,6 @@ export interface ComponentLimits {
   readonly memoryBytesMax: number;
   /** Sum over all tables of all instances. */
   readonly tableElementsMax: number;
-  readonly coreModulesMax: number;
-  /** Instances of core modules that exist when the component is instantiated. */
-  readonly coreInstancesMax: number;
-  /** Nested components, and instances of them. */
-  readonly nestedComponentsMax: number;
-  readonly functionBytesMax: number;
-  readonly localsMax: number;
-}
-
-/** The same value for each limit, in the order in which they are written. */
-export function forEachLimit<Value>(value: Value): Readonly<Record<keyof ComponentLimits, Value>> {
-  return {
-    componentBytesMax: value,
-    memoryBytesMax: value,
-    tableElementsMax: value,
-    coreModulesMax: value,
-    coreInstancesMax: value,
-    nestedComponentsMax: value,
-    functionBytesMax: value,
-    localsMax: value,
-  };
 }
 
 const MIB = 2 ** 20;
@@ -39,13 +18,16 @@ export const DEFAULT_LIMITS: ComponentLimits = {
   componentBytesMax: 64 * MIB,
   memoryBytesMax: 128 * MIB,
   tableElementsMax: 100_000,
-  coreModulesMax: 64,
-  coreInstancesMax: 256,
-  nestedComponentsMax: 64,
-  functionBytesMax: MIB,
-  localsMax: 50_000,
 };
 
+export const CORE_MODULES_MAX = 64;
+/** Instances of core modules that exist when the component is instantiated. */
+export const CORE_INSTANCES_MAX = 256;
+/** Nested components, and instances of them. */
+export const NESTED_COMPONENTS_MAX = 64;
+export const FUNCTION_BYTES_MAX: number = MIB;
+/** Locals of one function. */
+export const LOCALS_MAX = 50_000;
 /** Maximum length of a name; mangled function names are shorter. */
 export const NAME_BYTES_MAX = 512;
 /** A guest in C++ or Rust has one table, one in a garbage-collected language a few. */

@@ -20,7 +20,7 @@ import {
 } from '../engine.ts';
 import { type Fault, Faulted } from '../faults.ts';
 import { FUEL_EXPORT, INITIAL_FUEL } from '../limiting/meter.ts';
-import { forEachLimit, PAGE_BYTES } from '../limits.ts';
+import { type ComponentLimits, PAGE_BYTES } from '../limits.ts';
 import type { Span } from '../reading/binary-reader.ts';
 import { readKnownComponent } from '../reading/component-reader.ts';
 import type { Component, FunctionType } from '../reading/component-types.ts';
@@ -42,7 +42,11 @@ export type Outcome =
 export type Invoke = (exported: ExportedFunction, values: ValueList) => Value;
 
 /** Publishing has checked the component under its limits, which are not known here. */
-const JUDGED = forEachLimit(Number.POSITIVE_INFINITY);
+const UNLIMITED: ComponentLimits = {
+  componentBytesMax: Infinity,
+  memoryBytesMax: Infinity,
+  tableElementsMax: Infinity,
+};
 
 export class Program {
   readonly artifact: Artifact;
@@ -55,7 +59,7 @@ export class Program {
   /** An instance with more memory than `keptBytesMax` is not kept for the next call. */
   constructor(artifact: Artifact, ask: AskHost, keptBytesMax: number) {
     this.artifact = artifact;
-    this.component = readKnownComponent(artifact.component, JUDGED);
+    this.component = readKnownComponent(artifact.component, UNLIMITED);
     this.#ask = ask;
     this.#keptBytesMax = keptBytesMax;
   }

@@ -11,7 +11,6 @@
  *       taking any: nothing that a guest runs, not even a start function or `cabi_realloc`, runs for ever.
  */
 import { ByteWriter, encodeUtf8, type Result } from '#base';
-import type { ComponentLimits } from '../limits.ts';
 import { BinaryReader, type Span } from '../reading/binary-reader.ts';
 import { type Charge, walkBody } from '../reading/code-walk.ts';
 import { type CoreModule, readCoreModule, SECTION, SECTION_ORDER } from '../reading/core-module.ts';
@@ -30,7 +29,7 @@ export const INITIAL_FUEL = 10_000_000;
 const EXPORTED_GLOBAL = 0x03;
 
 /** The same module, metered. */
-export function meter(bytes: Uint8Array, limits: ComponentLimits): Result<Uint8Array, Refusal> {
+export function meter(bytes: Uint8Array): Result<Uint8Array, Refusal> {
   return refusable(() => {
     const module = readCoreModule(bytes, { from: 0, to: bytes.length });
     const sections = new Map(module.sections.map((section) => [section.id, section]));
@@ -39,7 +38,7 @@ export function meter(bytes: Uint8Array, limits: ComponentLimits): Result<Uint8A
     for (const id of SECTION_ORDER) {
       const section = sections.get(id);
       const added = additions.get(id);
-      if (id === SECTION.code) writer.section(id, meteredCode(bytes, module, limits));
+      if (id === SECTION.code) writer.section(id, meteredCode(bytes, module));
       else if (added !== undefined) writer.section(id, extended(bytes, section, added));
       else if (section !== undefined) writer.copy({ from: section.at, to: section.to });
     }
@@ -86,7 +85,7 @@ function extended(bytes: Uint8Array, section: Section | undefined, added: readon
   });
 }
 
-function meteredCode(bytes: Uint8Array, module: CoreModule, limits: ComponentLimits): Uint8Array {
+function meteredCode(bytes: Uint8Array, module: CoreModule): Uint8Array {
   const counter = module.globalCount;
   const codes = chargeCode({ counter, chargeBytes: module.functionCount });
   const writer = new ByteWriter(bytes.length);
@@ -94,7 +93,7 @@ function meteredCode(bytes: Uint8Array, module: CoreModule, limits: ComponentLim
   writer.varint(module.bodies.length + helpers.length);
   for (const body of module.bodies) {
     const charges: Place[] = [];
-    walkBody(bytes, body, { ...limits, onCharge: (at, charge) => charges.push({ at, charge }) });
+    walkBody(bytes, body, (at, charge) => charges.push({ at, charge }));
     writeBody(writer, bytes, body, { charges, codes });
   }
   for (const helper of helpers) writer.bytes(helper);

@@ -1,7 +1,7 @@
 /**
  * Messages of publishing between processes.
  *
- *   options   u8 kind   limits, 8 varints   limits and time of the smoke call   function name?   sample?   examples?
+ *   options   u8 kind   limits, 3 varints   limits and time of the smoke call   function name?   sample?   examples?
  *   answer    a value: ok with the artifact; err with the refusal
  */
 import { type Field, failure, fieldsOf, listOf, mapped, ok, oneOf, optional, type Result, TEXT, VARINT } from '#base';
@@ -9,7 +9,7 @@ import { VALUE, VALUES } from '../abi/value-codec.ts';
 import { isRecord, tagged, type Value } from '../abi/values.ts';
 import { decodeArtifact } from '../guest/artifact.ts';
 import { LIMITED, type Limited } from '../guest/calls.ts';
-import { type ComponentLimits, forEachLimit } from '../limits.ts';
+import type { ComponentLimits } from '../limits.ts';
 import { COMPONENT_KINDS } from '../reading/allowed-imports.ts';
 import { REFUSAL_CODES, type Refusal } from '../reading/refusal.ts';
 import type { Published, PublishOptions } from './publish.ts';
@@ -28,7 +28,7 @@ const EXAMPLES = fieldsOf<SdkExamples>({
 
 export const PUBLISH_OPTIONS: Field<PublishOptions> = fieldsOf<PublishOptions>({
   kind: oneOf(COMPONENT_KINDS),
-  limits: fieldsOf<ComponentLimits>(forEachLimit(VARINT)),
+  limits: fieldsOf<ComponentLimits>({ componentBytesMax: VARINT, memoryBytesMax: VARINT, tableElementsMax: VARINT }),
   smoke: fieldsOf<Limited>(LIMITED),
   functionName: optional(TEXT),
   sample: optional(VALUES),

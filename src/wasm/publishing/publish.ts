@@ -38,7 +38,7 @@ export function publish(bytes: Uint8Array, options: PublishOptions): Result<Publ
   return refusable(() => {
     const component = rewriteModules(bytes, (module) => {
       const capped = accepted(cap(module, growth));
-      const metered = accepted(meter(capped, options.limits));
+      const metered = accepted(meter(capped));
       letGo(capped);
       return metered;
     });

@@ -16,6 +16,7 @@
  *           its head, which is charged
  * ```
  */
+import { FUNCTION_BYTES_MAX, LOCALS_MAX } from '../limits.ts';
 import { BinaryReader, type Span } from './binary-reader.ts';
 import { readBlockType, readValueType } from './core-types.ts';
 import { BULK, OPERATOR, readBulkOperator, readOperands } from './operators.ts';
@@ -30,12 +31,8 @@ const CHARGES_MAX = 100_000;
 /** Kind of the charge before an operator: one unit, the cost of growing, or the length on top of the stack. */
 export type Charge = 'unit' | 'growth' | 'bytes' | 'elements';
 
-export interface CodeWalkOptions {
-  readonly functionBytesMax: number;
-  readonly localsMax: number;
-  /** Called for each charge, in order of offset. */
-  readonly onCharge: (at: number, charge: Charge) => void;
-}
+/** Called for each charge, in order of offset. */
+type OnCharge = (at: number, charge: Charge) => void;
 
 /** Count of an unreachable position. */
 const UNREACHED = -1;
@@ -59,39 +56,39 @@ interface Label {
 }
 
 /** Walks over the locals and the code of one body. */
-export function walkBody(bytes: Uint8Array, body: Span, options: CodeWalkOptions): void {
+export function walkBody(bytes: Uint8Array, body: Span, onCharge: OnCharge): void {
   const length = body.to - body.from;
-  if (length > options.functionBytesMax) {
-    const message = `The function at ${body.from} has ${length} bytes; the limit is ${options.functionBytesMax}: split it`;
+  if (length > FUNCTION_BYTES_MAX) {
+    const message = `The function at ${body.from} has ${length} bytes; the limit is ${FUNCTION_BYTES_MAX}: split it`;
     throw new Refused('CodeTooComplex', body.from, message);
   }
   const reader = new BinaryReader(bytes, body);
-  readLocals(reader, options.localsMax);
-  new CodeWalk(reader, options.onCharge).run();
+  readLocals(reader);
+  new CodeWalk(reader, onCharge).run();
   reader.expectEnd('a function');
 }
 
-function readLocals(reader: BinaryReader, localsMax: number): void {
+function readLocals(reader: BinaryReader): void {
   const from = reader.at;
   let locals = 0;
   for (let groups = reader.u32(); groups > 0; groups--) {
     locals += reader.u32();
     readValueType(reader);
   }
-  if (locals <= localsMax) return;
-  const message = `The function at ${from} has ${locals} locals; the limit is ${localsMax}: split it`;
+  if (locals <= LOCALS_MAX) return;
+  const message = `The function at ${from} has ${locals} locals; the limit is ${LOCALS_MAX}: split it`;
   throw new Refused('CodeTooComplex', from, message);
 }
 
 class CodeWalk {
   readonly #reader: BinaryReader;
-  readonly #onCharge: (at: number, charge: Charge) => void;
+  readonly #onCharge: OnCharge;
   readonly #labels: Label[] = [];
   /** Maximum number of operators since the last charge, over all paths to here. */
   #count = 0;
   #charges = 0;
 
-  constructor(reader: BinaryReader, onCharge: (at: number, charge: Charge) => void) {
+  constructor(reader: BinaryReader, onCharge: OnCharge) {
     this.#reader = reader;
     this.#onCharge = onCharge;
   }

@@ -6,7 +6,7 @@
  */
 import { quote } from '#base';
 import { validityFault } from '../engine.ts';
-import type { ComponentLimits } from '../limits.ts';
+import { CORE_MODULES_MAX, type ComponentLimits, NESTED_COMPONENTS_MAX } from '../limits.ts';
 import { BinaryReader, type Span } from './binary-reader.ts';
 import { walkBody } from './code-walk.ts';
 import { Definitions, readAlias, readDescription, readExternName, readItem, setOnce } from './component-items.ts';
@@ -35,8 +35,7 @@ import { readSections, type Section } from './sections.ts';
 export function readComponent(bytes: Uint8Array, limits: ComponentLimits): Component {
   return read(bytes, limits, (section) => {
     const module = readCoreModule(bytes, section);
-    const options = { ...limits, onCharge: () => undefined };
-    for (const body of module.bodies) walkBody(bytes, body, options);
+    for (const body of module.bodies) walkBody(bytes, body, () => undefined);
     // Checked first: an engine with such a limit would report the module as invalid.
     expectRoomForTables(module, limits, section.at);
     expectValid(bytes, section);
@@ -101,12 +100,12 @@ class Reading {
   }
 
   #nested(section: Section, scope: Scope): Component {
-    this.#expectFew(++this.#nestedComponents, this.#limits.nestedComponentsMax, 'components inside', section);
+    this.#expectFew(++this.#nestedComponents, NESTED_COMPONENTS_MAX, 'components inside', section);
     return this.component(section, nest(scope, section.at));
   }
 
   #coreModule(section: Section): CoreModule {
-    this.#expectFew(++this.#coreModules, this.#limits.coreModulesMax, 'core modules', section);
+    this.#expectFew(++this.#coreModules, CORE_MODULES_MAX, 'core modules', section);
     return this.#readModule(section);
   }
 

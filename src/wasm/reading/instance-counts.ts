@@ -7,7 +7,7 @@
  *
  *   G4  No accepted component instantiates more instances, memory or table elements than its limits allow.
  */
-import { type ComponentLimits, OFFERED_MAX, PAGE_BYTES } from '../limits.ts';
+import { CORE_INSTANCES_MAX, type ComponentLimits, NESTED_COMPONENTS_MAX, OFFERED_MAX, PAGE_BYTES } from '../limits.ts';
 import type { Counts } from './component-types.ts';
 import type { CoreModule } from './core-module.ts';
 import { Refused } from './refusal.ts';
@@ -47,8 +47,8 @@ export function addCounts(counts: Counts, more: Counts, limits: ComponentLimits,
     tables: counts.tables + more.tables,
     tableElements: counts.tableElements + more.tableElements,
   };
-  expectFew(sum.coreInstances, limits.coreInstancesMax, 'instances of core modules', offset);
-  expectFew(sum.instances, limits.nestedComponentsMax, 'instances of components', offset);
+  expectFew(sum.coreInstances, CORE_INSTANCES_MAX, 'instances of core modules', offset);
+  expectFew(sum.instances, NESTED_COMPONENTS_MAX, 'instances of components', offset);
   expectRoom(sum.memoryPages * PAGE_BYTES, limits.memoryBytesMax, 'bytes of memory', offset);
   expectRoom(sum.tableElements, limits.tableElementsMax, 'elements of tables', offset);
   return sum;

@@ -90,7 +90,7 @@ function isSound(bytes: Uint8Array, answered: ReturnType<typeof inspect>): boole
 
 function rewrite(bytes: Uint8Array): Uint8Array | undefined {
   const capped = cap(bytes, GROWTH);
-  const metered = capped.kind === 'ok' ? meter(capped.value, DEFAULT_LIMITS) : capped;
+  const metered = capped.kind === 'ok' ? meter(capped.value) : capped;
   return isValid(bytes) && metered.kind === 'ok' ? metered.value : undefined;
 }
 

@@ -1,6 +1,6 @@
 /** Core modules in text format, with the memory cap and the fuel meter of publishing. */
 import type { Result } from '#base';
-import { cap, DEFAULT_LIMITS, FUEL_EXPORT, type Growth, meter, type Refusal } from '#wasm';
+import { cap, FUEL_EXPORT, type Growth, meter, type Refusal } from '#wasm';
 import { type CoreExports, type CoreFunction, instantiate } from './engine.ts';
 import { wat } from './wat.ts';
 
@@ -11,7 +11,7 @@ export async function capped(fields: string, growth: Growth = GROWTH): Promise<U
 }
 
 export async function metered(fields: string): Promise<Uint8Array> {
-  return valueOf(meter(await capped(fields), DEFAULT_LIMITS));
+  return valueOf(meter(await capped(fields)));
 }
 
 /** An instance of a metered module with this amount of fuel. */

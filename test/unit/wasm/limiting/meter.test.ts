@@ -1,7 +1,7 @@
 // Goal: a metered module has the same results, uses the same fuel each time, and ends (G3, G8, G9). Method: programs
 // with and without metering; endless loops; bodies that jump around their charges.
 import { describe, expect, it } from 'vitest';
-import { DEFAULT_LIMITS, meter } from '#wasm';
+import { meter } from '#wasm';
 import { instantiate } from '../../../support/wasm/engine.ts';
 import { PROGRAMS } from '../../../support/wasm/programs.ts';
 import { fuelOf, functionOf, metered, withFuel } from '../../../support/wasm/rewritten.ts';
@@ -112,7 +112,7 @@ describe('meter', () => {
   });
 
   it('rejects a module that is metered already', async () => {
-    expect(meter(await metered('(func)'), DEFAULT_LIMITS)).toMatchObject({ reason: { code: 'UnsafeName' } });
+    expect(meter(await metered('(func)'))).toMatchObject({ reason: { code: 'UnsafeName' } });
   });
 });
 
