@@ -11,7 +11,7 @@
  */
 import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
-import { DEFAULT_EXECUTORS, DEFAULT_LIMITS, Publisher, type PublishOptions } from '#wasm';
+import { DEFAULT_LIMITS, Publisher, type PublishOptions } from '#wasm';
 import { accountEvent } from '../examples/bank/events.ts';
 import { jsonText, parseJson, toBytes } from '../sdk/component/src/json.ts';
 import { stored } from '../sdk/component/testing/scenario.ts';
@@ -76,8 +76,7 @@ const batch = packed(events);
 const batches = Math.ceil(EVENTS / BATCH);
 await using own = executors();
 const linked = new Executor(() => undefined);
-const { guestBytesKept } = DEFAULT_EXECUTORS;
-linked.handle({ kind: 'load', id: 0, artifact: 1, guestBytesKept, bytes: artifact.bytes });
+linked.handle({ kind: 'load', id: 0, artifact: 1, bytes: artifact.bytes });
 const times = { executor: new Times(), linked: new Times() };
 for (let turn = 0; turn < TURNS; turn++) {
   await times.executor.add(wallMs, () => folded(byExecutor));

@@ -40,7 +40,7 @@ export {
 } from './maintained-view.ts';
 export { Maintenance } from './maintenance.ts';
 export type { PresentationAsked } from './presenter-call.ts';
-export { DEFAULT_PRESENTERS, PRESENTER_EXECUTORS, type PresenterSettings } from './presenter-settings.ts';
+export { DEFAULT_PRESENTERS, type PresenterSettings } from './presenter-settings.ts';
 export { type OpenBody, type Opened, Presenters } from './presenters.ts';
 export { type ViewTitle, viewTitle } from './sdk-values.ts';
 export {

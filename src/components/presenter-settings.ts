@@ -1,5 +1,5 @@
 /** Limits of presenters, and the ports that they need. */
-import { DEFAULT_EXECUTORS, type ExecutorSettings, type Executors } from '#wasm';
+import { DEFAULT_EXECUTORS, type Executors } from '#wasm';
 import type { GuestBounds } from './batch-fold.ts';
 import type { TurnSettings } from './presenter-turns.ts';
 
@@ -40,12 +40,6 @@ export const DEFAULT_PRESENTERS: PresenterSettings = {
   idleMs: 1000,
   graceMs: 500,
 };
-
-/**
- * Presenters have their own executors, so that a slow reader blocks no fold and no decision. They have the same low
- * priority as the others.
- */
-export const PRESENTER_EXECUTORS: ExecutorSettings = DEFAULT_EXECUTORS;
 
 export interface PresenterTime {
   /** Runs a function once, after so many milliseconds. Returns a function that cancels it. */

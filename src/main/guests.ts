@@ -28,7 +28,6 @@ import {
   Maintenance,
   type MaintenanceFigures,
   type MaintenanceListeners,
-  PRESENTER_EXECUTORS,
   Presenters,
   StateChanges,
   StateViews,
@@ -41,7 +40,6 @@ import {
   DEFAULT_EXECUTORS,
   DEFAULT_LIMITS,
   type ExecutorFigures,
-  type ExecutorSettings,
   Executors,
   type Limited,
   Publisher,
@@ -199,13 +197,10 @@ export class Guests implements AsyncDisposable {
   }
 
   #executors(): { views: Executors; changes: Executors; presenters: Executors } {
-    const made = (settings: ExecutorSettings): Executors =>
-      new Executors({ ...settings, count: this.#count, onCall: this.#parts.onCall });
-    return {
-      views: made(DEFAULT_EXECUTORS),
-      changes: made(DEFAULT_EXECUTORS),
-      presenters: made(PRESENTER_EXECUTORS),
-    };
+    const made = (): Executors =>
+      new Executors({ ...DEFAULT_EXECUTORS, count: this.#count, onCall: this.#parts.onCall });
+    // Presenters have their own, so that a slow reader blocks no fold and no decision.
+    return { views: made(), changes: made(), presenters: made() };
   }
 
   get #count(): number {

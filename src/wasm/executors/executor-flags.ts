@@ -3,15 +3,10 @@ import { realpathSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { PAGE_BYTES } from '../limits.ts';
 
-export interface ProcessBounds {
-  /** Maximum JavaScript heap; guest memories and byte arrays are not counted in it. */
-  readonly heapBytesMax: number;
-  /** Maximum memory of one guest, whatever its component declares. */
-  readonly guestMemoryBytesMax: number;
-  readonly tableElementsMax: number;
-}
-
 const MIB = 2 ** 20;
+/** Maximum memory of one guest, and maximum size of a table, whatever its component declares. */
+const GUEST_MEMORY_BYTES_MAX = 256 * MIB;
+const TABLE_ELEMENTS_MAX = 100_000;
 
 /** `.ts` from source, `.js` when built. */
 export const IS_SOURCE: boolean = import.meta.url.endsWith('.ts');
@@ -37,7 +32,8 @@ function isOfUtilLinux(path: string): boolean {
   }
 }
 
-export function flagsOf({ heapBytesMax, guestMemoryBytesMax, tableElementsMax }: ProcessBounds): readonly string[] {
+/** `heapBytesMax`: maximum JavaScript heap; guest memories and byte arrays are not counted in it. */
+export function flagsOf(heapBytesMax: number): readonly string[] {
   return [
     ...(IS_SOURCE ? ['--conditions=source'] : []),
     '--permission',
@@ -47,7 +43,7 @@ export function flagsOf({ heapBytesMax, guestMemoryBytesMax, tableElementsMax }:
     '--disallow-code-generation-from-strings',
     '--no-warnings',
     `--max-old-space-size=${Math.ceil(heapBytesMax / MIB)}`,
-    `--wasm-max-mem-pages=${Math.ceil(guestMemoryBytesMax / PAGE_BYTES)}`,
-    `--wasm-max-table-size=${tableElementsMax}`,
+    `--wasm-max-mem-pages=${Math.ceil(GUEST_MEMORY_BYTES_MAX / PAGE_BYTES)}`,
+    `--wasm-max-table-size=${TABLE_ELEMENTS_MAX}`,
   ];
 }

@@ -12,7 +12,7 @@ import { setPriority } from 'node:os';
 import { Duplex } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { assert, giveBack } from '#base';
-import { flagsOf, IS_SOURCE, LAUNCHER, type ProcessBounds } from './executor-flags.ts';
+import { flagsOf, IS_SOURCE, LAUNCHER } from './executor-flags.ts';
 import { FrameReader, frameHead } from './frames.ts';
 import {
   type Answer,
@@ -34,7 +34,8 @@ const LAST_WORDS_BYTES = 2000;
 /** A host call carries at most the output limit of a guest, and names. */
 const HOST_CALL_BYTES_MAX = 2 ** 28;
 
-export interface ProcessOptions extends ProcessBounds {
+export interface ProcessOptions {
+  readonly heapBytesMax: number;
   readonly answerBytesMax: number;
 }
 
@@ -57,7 +58,7 @@ export class ExecutorProcess {
 
   constructor(options: ProcessOptions, listeners: ProcessListeners) {
     this.#listeners = listeners;
-    const own = [...flagsOf(options), PROGRAM];
+    const own = [...flagsOf(options.heapBytesMax), PROGRAM];
     const [launcher, ...before] = LAUNCHER;
     const args = launcher === undefined ? own : [...before, process.execPath, ...own];
     this.#child = spawn(launcher ?? process.execPath, args, {

@@ -23,7 +23,6 @@ import type { Value } from '../abi/values.ts';
 import type { Fault, FaultCode } from '../faults.ts';
 import { NOTHING_SPENT, type Spent } from '../guest/calls.ts';
 import { ExecutorProcess, type ProcessOptions } from './executor-process.ts';
-import { LoadedArtifacts } from './loaded-artifacts.ts';
 import { type Answer, encodeRequest, type HostCall, type HostResult, type Request } from './messages.ts';
 import { type Vitals, vitalsOf } from './vitals.ts';
 
@@ -71,11 +70,7 @@ export interface SlotSettings {
   readonly residentBytesMax: number;
   /** A process with more resident memory is replaced when idle. */
   readonly residentBytesKept: number;
-  readonly artifactsMax: number;
-  /** An instance with more memory is not used again. */
-  readonly guestBytesKept: number;
   readonly waitingMax: number;
-  readonly startMsMax: number;
   /** Jobs after which a process is replaced. */
   readonly jobsMax: number;
 }
@@ -93,6 +88,8 @@ interface Pending {
   readonly resolve: (outcome: JobOutcome) => void;
 }
 
+const ARTIFACTS_MAX = 64;
+const START_MS_MAX = 10_000;
 /** Jobs at the process: the current one and the next. */
 const SENT_MAX = 2;
 /** Interval of the memory and time checks: the worst guest measured grows by 65 MB in it. */
@@ -109,7 +106,7 @@ export class ExecutorSlot {
   #sent: Pending[] = [];
   #process: ExecutorProcess | undefined;
   #isReady = false;
-  #loaded: LoadedArtifacts;
+  #loaded = new LoadedArtifacts();
   /** Fault for which the process is being killed. */
   #verdict: Fault | undefined;
   /** The process that waits for an answer of the host: the component did not cause what happens meanwhile. */
@@ -129,7 +126,6 @@ export class ExecutorSlot {
   constructor(settings: SlotSettings, listeners: SlotListeners) {
     this.#settings = settings;
     this.#listeners = listeners;
-    this.#loaded = new LoadedArtifacts(settings.artifactsMax);
   }
 
   /** Number of jobs that wait or run. */
@@ -206,7 +202,7 @@ export class ExecutorSlot {
     this.#verdict = undefined;
     this.#jobsDone = 0;
     this.#residentBytes = 0;
-    this.#loaded = new LoadedArtifacts(this.#settings.artifactsMax);
+    this.#loaded = new LoadedArtifacts();
     const started = new ExecutorProcess(this.#settings.process, {
       onAnswer: (answer) => this.#heard(answer),
       onHostCall: (id, call) => void this.#askHost(started, id, call),
@@ -214,8 +210,8 @@ export class ExecutorSlot {
     });
     this.#process = started;
     this.#deadline = setTimeout(() => {
-      this.#kill({ code: 'ExecutorLost', message: `No executor started within ${this.#settings.startMsMax} ms` });
-    }, this.#settings.startMsMax);
+      this.#kill({ code: 'ExecutorLost', message: `No executor started within ${START_MS_MAX} ms` });
+    }, START_MS_MAX);
     this.#listeners.onStart();
   }
 
@@ -241,8 +237,7 @@ export class ExecutorSlot {
   #load({ digest, pool = digest, bytes }: KeptArtifact, to: ExecutorProcess): number {
     const { number, isNew, dropped } = this.#loaded.use(pool);
     if (dropped !== undefined) to.send(encodeRequest({ kind: 'unload', id: 0, artifact: dropped }));
-    const { guestBytesKept } = this.#settings;
-    if (isNew) to.send(encodeRequest({ kind: 'load', id: 0, artifact: number, guestBytesKept, bytes }));
+    if (isNew) to.send(encodeRequest({ kind: 'load', id: 0, artifact: number, bytes }));
     return number;
   }
 
@@ -410,4 +405,22 @@ const LOOKED_AT_EACH = 16;
 
 export function faulted(code: FaultCode, message: string): Extract<JobOutcome, { readonly kind: 'fault' }> {
   return { kind: 'fault', spent: NOTHING_SPENT, fault: { code, message } };
+}
+
+/** The artifacts that a process holds, by number; the least recently used one is dropped when there are too many. */
+class LoadedArtifacts {
+  /** In the order of their last use. */
+  readonly #numbers = new Map<string, number>();
+  #next = 1;
+
+  /** `dropped`: the number of the artifact to unload. */
+  use(pool: string): { readonly number: number; readonly isNew: boolean; readonly dropped: number | undefined } {
+    const known = this.#numbers.get(pool);
+    const number = known ?? this.#next++;
+    this.#numbers.delete(pool);
+    this.#numbers.set(pool, number);
+    const [oldest] = this.#numbers.size > ARTIFACTS_MAX ? this.#numbers : [];
+    if (oldest !== undefined) this.#numbers.delete(oldest[0]);
+    return { number, isNew: known === undefined, dropped: oldest?.[1] };
+  }
 }

@@ -15,6 +15,9 @@ import { publishedValue } from '../publishing/publish-messages.ts';
 import type { Binding } from '../reading/worlds.ts';
 import type { Answer, Request } from './messages.ts';
 
+/** An instance with more memory is not used again. */
+const GUEST_BYTES_KEPT = 2 ** 25;
+
 export class Executor {
   readonly #ask: AskHost;
   readonly #programs: Map<number, Program> = new Map();
@@ -51,11 +54,11 @@ export class Executor {
     }
   }
 
-  #load({ artifact, guestBytesKept, bytes }: Extract<Request, { kind: 'load' }>): void {
+  #load({ artifact, bytes }: Extract<Request, { kind: 'load' }>): void {
     // The frame buffer is reused.
     const decoded = decodeArtifact(bytes.slice());
     if (decoded === undefined) throw new TypeError('The artifact belongs to another policy, or is damaged');
-    this.#programs.set(artifact, new Program(decoded, this.#ask, guestBytesKept));
+    this.#programs.set(artifact, new Program(decoded, this.#ask, GUEST_BYTES_KEPT));
   }
 
   #program(artifact: number): Program {

@@ -39,18 +39,10 @@ const MIB = 2 ** 20;
 
 export const DEFAULT_EXECUTORS: ExecutorSettings = {
   count: availableParallelism(),
-  process: {
-    heapBytesMax: 128 * MIB,
-    guestMemoryBytesMax: 256 * MIB,
-    tableElementsMax: 100_000,
-    answerBytesMax: 300 * MIB,
-  },
+  process: { heapBytesMax: 128 * MIB, answerBytesMax: 300 * MIB },
   residentBytesMax: 1024 * MIB,
   residentBytesKept: 384 * MIB,
-  artifactsMax: 64,
-  guestBytesKept: 32 * MIB,
   waitingMax: 1000,
-  startMsMax: 10_000,
   jobsMax: Number.POSITIVE_INFINITY,
   quarantine: { killsMax: 3, windowMs: 600_000, firstMs: 1_000 },
 };

@@ -48,7 +48,7 @@ interface Asked {
 }
 
 export type Request =
-  | (Asked & { readonly kind: 'load'; readonly guestBytesKept: number; readonly bytes: Uint8Array })
+  | (Asked & { readonly kind: 'load'; readonly bytes: Uint8Array })
   | (Asked & { readonly kind: 'unload' })
   | (Asked &
       Limited & {
@@ -83,7 +83,7 @@ type Head<Any = Request> = Any extends { readonly kind: 'fold' } ? Omit<Any, 'ev
 const ARTIFACT = { id: VARINT, artifact: VARINT };
 
 const HEAD = kindsOf<Head>({
-  load: [1, { ...ARTIFACT, guestBytesKept: VARINT }],
+  load: [1, ARTIFACT],
   unload: [2, ARTIFACT],
   fold: [3, { ...ARTIFACT, ...LIMITED, shown: VALUE, state: VIEW }],
   call: [4, { ...ARTIFACT, ...LIMITED, bound: oneOf(BOUND), isFresh: FLAG, values: VALUES }],

@@ -15,18 +15,10 @@ export interface PublisherSettings extends SlotSettings {
 const MIB = 2 ** 20;
 
 export const DEFAULT_PUBLISHER: PublisherSettings = {
-  process: {
-    heapBytesMax: 512 * MIB,
-    guestMemoryBytesMax: 256 * MIB,
-    tableElementsMax: 100_000,
-    answerBytesMax: 128 * MIB,
-  },
+  process: { heapBytesMax: 512 * MIB, answerBytesMax: 128 * MIB },
   residentBytesMax: 1536 * MIB,
   residentBytesKept: Number.POSITIVE_INFINITY,
-  artifactsMax: 1,
-  guestBytesKept: 0,
   waitingMax: 8,
-  startMsMax: 10_000,
   jobsMax: 1,
   time: { wallMs: 20_000, cpuMs: 20_000 },
 };

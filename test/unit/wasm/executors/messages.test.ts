@@ -50,7 +50,7 @@ const limited = {
   }),
 };
 const requests: fc.Arbitrary<Request> = fc.oneof(
-  fc.record({ kind: fc.constant('load' as const), id, artifact: id, guestBytesKept: id, bytes }),
+  fc.record({ kind: fc.constant('load' as const), id, artifact: id, bytes }),
   fc.record({ kind: fc.constant('unload' as const), id, artifact: id }),
   fc.record({ kind: fc.constant('fold' as const), id, artifact: id, ...limited, state: bytes, events: bytes }),
   fc.record({
