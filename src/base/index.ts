@@ -95,7 +95,7 @@ export { formatLevels, hasLevel, isLevelRange, LEVEL_FIRST, LEVELS, type LevelRa
 export { Link, LinkedList } from './linked-list.ts';
 export { cannotListen, type ErrorLog, listen, logErrors } from './listening.ts';
 export { nearestName } from './nearest-name.ts';
-export type { Clock, Crc32, Random, Sha256 } from './ports.ts';
+export type { Clock, Crc32, Random, Sha256, Timers } from './ports.ts';
 export { ProtoReader } from './proto-reader.ts';
 export {
   beginMessage,

@@ -8,6 +8,16 @@ export interface Clock {
   nowMs(): number;
 }
 
+/** Waiting and measuring; tests and the simulation control both. */
+export interface Timers {
+  /** Runs a function once, after so many milliseconds. Returns a function that cancels it. */
+  after(delayMs: number, run: () => void): () => void;
+  /** Resolves after other pending work of the event loop had its turn. */
+  turn(): Promise<void>;
+  /** A monotonic clock, for measuring durations. */
+  monotonicMs(): number;
+}
+
 export interface Random {
   bytes(count: number): Uint8Array;
 }

@@ -1,4 +1,5 @@
 /** A State View that is folded in the background: types and settings of the maintenance. */
+import type { Timers } from '#base';
 import type { MaintenanceMode, Priority } from '#model';
 import type { Advanced, AdvanceStep } from './state-views.ts';
 import type { ViewFailure } from './view-read.ts';
@@ -55,12 +56,7 @@ export const DEFAULT_MAINTENANCE: MaintenanceSettings = {
   milestoneEvents: 100_000,
 };
 
-/** Time, which tests control. */
-export interface MaintenanceTime {
-  /** Runs a function once, after so many milliseconds. Returns a function that cancels it. */
-  after(delayMs: number, run: () => void): () => void;
-  monotonicMs(): number;
-}
+export type MaintenanceTime = Pick<Timers, 'after' | 'monotonicMs'>;
 
 export interface MaintenanceListeners {
   /** Called for the first failure of a view since its last success, with the time until the retry. */

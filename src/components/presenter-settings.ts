@@ -1,4 +1,5 @@
 /** Limits of presenters, and the ports that they need. */
+import type { Timers } from '#base';
 import { DEFAULT_EXECUTORS, type Executors } from '#wasm';
 import type { GuestBounds } from './batch-fold.ts';
 import type { TurnSettings } from './presenter-turns.ts';
@@ -41,10 +42,5 @@ export const DEFAULT_PRESENTERS: PresenterSettings = {
   graceMs: 500,
 };
 
-export interface PresenterTime {
-  /** Runs a function once, after so many milliseconds. Returns a function that cancels it. */
-  after(delayMs: number, run: () => void): () => void;
-  monotonicMs(): number;
-}
-
+export type PresenterTime = Pick<Timers, 'after' | 'monotonicMs'>;
 export type PresenterExecutors = Pick<Executors, 'call'>;

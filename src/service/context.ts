@@ -1,5 +1,5 @@
 /** Dependencies of every operation, created once by `createService`. */
-import { type Clock, DatabaseError, type Random } from '#base';
+import { type Clock, DatabaseError, type Random, type Timers } from '#base';
 import type { Administers, Node } from '#cluster';
 import type { ArtifactStore, AskedBindings, Maintenance, Presenters, StateChanges, StateViews } from '#components';
 import type { ServiceLimits } from './limits.ts';
@@ -8,7 +8,6 @@ import type { OpenStreams } from './open-streams.ts';
 import type { ListAt } from './operations.ts';
 import type { Reads } from './reads.ts';
 import type { TailFeeds } from './tail-feeds.ts';
-import type { Timers } from './timers.ts';
 
 /** The components of this node. */
 export interface Components {

@@ -91,4 +91,4 @@ export type {
 } from './publishing/operations.ts';
 export { type RateClient, RateLimiter } from './rate-limit/rate-limiter.ts';
 export { eventIdMappings, refusalError, storedEvents } from './replies.ts';
-export { systemTimers, type Timers } from './timers.ts';
+export { systemTimers } from './timers.ts';

@@ -1,14 +1,6 @@
-/** The port for waiting, so that tests and the simulation control time. */
+/** Real time. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-
-export interface Timers {
-  /** Runs a function once, after so many milliseconds. Returns a function that cancels it. */
-  after(delayMs: number, run: () => void): () => void;
-  /** Resolves after other pending work of the event loop had its turn. */
-  turn(): Promise<void>;
-  /** A monotonic clock, for measuring durations. */
-  monotonicMs(): number;
-}
+import type { Timers } from '#base';
 
 export const systemTimers: Timers = {
   after: (delayMs, run) => {

@@ -1,5 +1,6 @@
 // The HTTP server on a whole node in one thread and in memory, for tests that control time and the disk, or read the
 // log.
+import type { Timers } from '#base';
 import { nativeSha256 } from '#cluster';
 import {
   createMetrics,
@@ -10,7 +11,7 @@ import {
   silentLogger,
   type Tracer,
 } from '#observability';
-import { createService, type Service, type Timers } from '#service';
+import { createService, type Service } from '#service';
 import { type AllowedOrigins, type ByteBudgets, createByteBudgets, startHttpServer, type WebServer } from '#transport';
 import type { Route } from '../../src/transport/http/route.ts';
 import { CoreWorld } from './cluster/core-world.ts';

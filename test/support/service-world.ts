@@ -1,5 +1,5 @@
 // The service on a node in one thread; the test controls the time.
-import { LEVELS, type LevelRange } from '#base';
+import { LEVELS, type LevelRange, type Timers } from '#base';
 import { nativeSha256 } from '#cluster';
 import { type Constraint, type Event, Faults, NO_OPTIONS, ORIGIN } from '#model';
 import { createMetrics, type Metrics } from '#observability';
@@ -8,7 +8,6 @@ import {
   type OpenComponents,
   type Service,
   type ServiceLimits,
-  type Timers,
   type TransactReply,
   type TransactRequest,
 } from '#service';

@@ -1,5 +1,5 @@
 /** Binds every operation to a node, for transports. */
-import type { Clock, GroupId, LeaderAddress, Random, Revision, Sha256 } from '#base';
+import type { Clock, GroupId, LeaderAddress, Random, Revision, Sha256, Timers } from '#base';
 import type { Administers, Node } from '#cluster';
 import type { Metrics } from '#observability';
 import type { OpenComponents, ServiceContext } from '../context.ts';
@@ -15,7 +15,7 @@ import type { Elsewhere, HealthReply, ListAt } from '../operations.ts';
 import { RandomPool } from '../random-pool.ts';
 import { Reads } from '../reads.ts';
 import { TailFeeds } from '../tail-feeds.ts';
-import { systemTimers, type Timers } from '../timers.ts';
+import { systemTimers } from '../timers.ts';
 import { traced } from '../tracing.ts';
 import * as operations from './bound-operations.ts';
 

@@ -14,8 +14,8 @@
  * The source of the body is asked for one chunk at a time, and closed when no more are wanted.
  */
 import { Readable } from 'node:stream';
-import { DatabaseError } from '#base';
-import type { Presented, Timers } from '#service';
+import { DatabaseError, type Timers } from '#base';
+import type { Presented } from '#service';
 import {
   BODY_HEAD_BYTES,
   BODY_PAUSE_MS,

@@ -1,6 +1,6 @@
 // One process of a simulated node, from its start to its end: the real parts, composed as in `startNode` and its
 // threads, on simulated threads, disk, store, clocks and randomness.
-import { type GroupId, type NodeId, type Revision, toNodeId, toRevision, uuidBytes } from '#base';
+import { type GroupId, type NodeId, type Revision, type Timers, toNodeId, toRevision, uuidBytes } from '#base';
 import {
   type CoreLimits,
   type CorePorts,
@@ -14,7 +14,7 @@ import {
 import { DatabaseReader } from '#database';
 import type { KvReader } from '#kv';
 import type { Membership } from '#raft';
-import { createService, type ServiceLimits, type Timers } from '#service';
+import { createService, type ServiceLimits } from '#service';
 import { DiskGuard, type DiskThresholds, type LogWriter, type WalIdentity } from '#storage';
 import { CoreCounter } from '../../../src/cluster/core/observer.ts';
 import { watchDisk } from '../../../src/cluster/front/disk-watch.ts';
