@@ -49,18 +49,7 @@ import { executorCount } from './memory-limit.ts';
 import { usableProcessors } from './processors.ts';
 import type { Config } from './settings.ts';
 
-type GuestSettings = Pick<
-  Config,
-  | 'dataDir'
-  | 'guestExecutors'
-  | 'guestMemoryBytes'
-  | 'guestFuel'
-  | 'guestCpuMs'
-  | 'guestWallMs'
-  | 'guestCacheBytes'
-  | 'maintenanceFolds'
-  | 'maintenanceScheduleMs'
->;
+type GuestSettings = Pick<Config, Extract<keyof Config, 'dataDir' | `guest${string}` | `maintenance${string}`>>;
 
 export interface GuestFigures {
   readonly pools: Readonly<Record<'views' | 'changes' | 'presenters', ExecutorFigures>>;

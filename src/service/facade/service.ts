@@ -1,17 +1,15 @@
 /** Binds every operation to a node, for transports. */
-import type { Clock, GroupId, LeaderAddress, Random, Revision, Sha256, Timers } from '#base';
-import type { Administers, Node } from '#cluster';
-import type { Metrics } from '#observability';
-import type { OpenComponents, ServiceContext } from '../context.ts';
+import type { GroupId, LeaderAddress, Revision } from '#base';
+import type { ServiceContext, ServiceParts } from '../context.ts';
 import { elsewhere } from '../elsewhere.ts';
 import { health } from '../health.ts';
 import { leaderOf } from '../instance.ts';
-import { SERVICE_LIMITS, type ServiceLimits } from '../limits.ts';
+import { SERVICE_LIMITS } from '../limits.ts';
 import { compileAhead } from '../maintenance/compile-ahead.ts';
 import { keepViews } from '../maintenance/keep-views.ts';
 import { ServiceMeters } from '../meters.ts';
 import { OpenStreams } from '../open-streams.ts';
-import type { Elsewhere, HealthReply, ListAt } from '../operations.ts';
+import type { Elsewhere, HealthReply } from '../operations.ts';
 import { RandomPool } from '../random-pool.ts';
 import { Reads } from '../reads.ts';
 import { TailFeeds } from '../tail-feeds.ts';
@@ -45,32 +43,12 @@ export interface Service extends Operations {
   show(group: GroupId, revision: Revision): void;
 }
 
-export interface ServiceParts {
-  readonly node: Node;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly sha256: Sha256;
-  readonly metrics: Metrics;
-  /** The release of the node, for health reports. */
-  readonly release: string;
-  readonly limits?: Partial<ServiceLimits>;
-  /** Asks another node for its databases; absent: none can be asked. */
-  readonly listAt?: ListAt;
-  /** Absent when there is no cluster to administer. */
-  readonly administer?: Administers['administer'];
-  /** Absent when this node runs no components. */
-  readonly components?: OpenComponents | undefined;
-  /** Real time by default; tests replace it. */
-  readonly timers?: Timers;
-}
-
 export function createService(parts: ServiceParts): Service {
   const { timers = systemTimers } = parts;
   const limits = { ...SERVICE_LIMITS, ...parts.limits };
   const context: ServiceContext = {
-    node: parts.node,
+    ...parts,
     reads: new Reads(parts.node, parts.sha256),
-    clock: parts.clock,
     random: new RandomPool(parts.random),
     timers,
     limits,
@@ -78,10 +56,6 @@ export function createService(parts: ServiceParts): Service {
     openTails: new OpenStreams('live tails', limits.tailsMax),
     tails: new TailFeeds(limits),
     meters: new ServiceMeters(parts.metrics),
-    listAt: parts.listAt,
-    administer: parts.administer,
-    components: parts.components,
-    release: parts.release,
     startedAtMs: timers.monotonicMs(),
   };
   return {
