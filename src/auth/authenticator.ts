@@ -3,7 +3,7 @@
  * credential header, and a request without a valid credential.
  */
 import { DatabaseError } from '#base';
-import type { Credentials, Extractor, Found, Principal } from './extractor.ts';
+import { type Credentials, type Extractor, type Found, NOTHING, type Principal } from './extractor.ts';
 
 const REFUSED = 'CredentialRefused';
 
@@ -18,8 +18,6 @@ export interface AuthenticatorParts {
   /** Called for each invalid credential. */
   readonly onRefused: (why: string) => void;
 }
-
-const NOTHING: Found = { kind: 'nothing' };
 
 export class Authenticator {
   /** The headers that responses to a principal vary on; undefined when an extractor does not declare its headers. */

@@ -7,7 +7,7 @@
  * clients are programs.
  */
 import { isUtf8 } from 'node:buffer';
-import type { Credentials, Extractor, Found, Principal } from './extractor.ts';
+import { type Credentials, type Extractor, type Found, NOTHING, type Principal } from './extractor.ts';
 
 /** Challenge that makes a browser ask its user, and send the input in UTF-8 (RFC 7617, section 2.1). */
 const BASIC_CHALLENGE = 'Basic realm="cairn", charset="UTF-8"';
@@ -17,7 +17,6 @@ const LENGTH_MAX = 4_096;
 const BASIC = /^basic +([\da-z+/]+={0,2})$/i;
 /** Neither part has control characters (RFC 7617, section 2); a key has no spaces; a password may contain colons. */
 const PAIR = /^[^:\p{Cc}]*:([^\p{Cc}\s]+)$/u;
-const NOTHING: Found = { kind: 'nothing' };
 
 /** `keys`: extractors of API keys, in the order in which they are called. */
 export function basicExtractor(keys: readonly Extractor[]): Extractor {

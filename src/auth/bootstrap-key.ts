@@ -5,7 +5,7 @@
  */
 import { failure, ok, type Result } from '#base';
 import { isSameHash, secretHash } from './api-key.ts';
-import type { Extractor, Found, Principal } from './extractor.ts';
+import { type Extractor, type Found, NOTHING, type Principal } from './extractor.ts';
 import { KEY_INPUTS, proofOf, type SentSecret, sentSecret } from './key-extractor.ts';
 
 /** Returns SHA-256 of the key in use, which is another object once the key was replaced. */
@@ -14,7 +14,6 @@ export type BootstrapKey = () => Uint8Array;
 const LENGTH_MIN = 32;
 const LENGTH_MAX = 512;
 const SHAPE = new RegExp(`^[\\x21-\\x7e]{${LENGTH_MIN},${LENGTH_MAX}}$`);
-const NOTHING: Found = { kind: 'nothing' };
 
 /** Reads the content of the file, which is one line. The reason of a failure does not repeat the content. */
 export function readBootstrapKey(content: string): Result<Uint8Array, string> {

@@ -15,7 +15,8 @@
  */
 import { X509Certificate } from 'node:crypto';
 import type { Grant } from '#model';
-import type { Extractor, Found, Principal } from './extractor.ts';
+import { keep } from './bounded-map.ts';
+import { type Extractor, type Found, NOTHING, type Principal } from './extractor.ts';
 
 /** Grants for certificates with this name: `CN=ops`, `DNS=shop.example`, `URI=spiffe://shop/api`. */
 export interface CertificateRule {
@@ -39,7 +40,6 @@ export interface CertificateOptions {
 
 /** Maximum number of cached certificates from headers: parsing one costs more than most requests. */
 const KEPT_MAX = 1_000;
-const NOTHING: Found = { kind: 'nothing' };
 
 /** Value of the header for another node. */
 export function clientCertOf({ raw }: X509Certificate): string {
@@ -84,12 +84,7 @@ class CertificateReader {
   sent(text: string): Found {
     const certificate = this.#sent.get(text) ?? certificateIn(text);
     if (certificate === undefined) return refused('Client-Cert is no certificate');
-    this.#sent.delete(text);
-    this.#sent.set(text, certificate);
-    for (const oldest of this.#sent.keys()) {
-      if (this.#sent.size <= KEPT_MAX) break;
-      this.#sent.delete(oldest);
-    }
+    keep(this.#sent, text, certificate, KEPT_MAX);
     return this.found(certificate);
   }
 

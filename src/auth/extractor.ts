@@ -19,6 +19,8 @@ export type Found =
   /** It has an invalid one. `why` is for the log of the node, never for the client. */
   | { readonly kind: 'refused'; readonly why: string };
 
+export const NOTHING: Found = { kind: 'nothing' };
+
 export interface Extractor {
   /**
    * Headers that the extractor reads, in their usual spelling: private responses vary on them. Undefined: not declared,

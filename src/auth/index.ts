@@ -32,11 +32,10 @@ export {
 export type { Credentials, Extractor, Found, Principal } from './extractor.ts';
 export { customExtractor } from './identity-providers/custom-extractor.ts';
 export { readGrantsFile } from './identity-providers/grants-file.ts';
-export { loadBalancerExtractor, signedHeaderExtractor } from './identity-providers/header-extractors.ts';
 export type { GrantsOfRoles } from './identity-providers/identity.ts';
 export type { KeySource, SourceParts } from './identity-providers/key-source.ts';
 export { KeysByName } from './identity-providers/keys-by-name.ts';
-export { oidcExtractor } from './identity-providers/oidc-extractor.ts';
 export { readPemKey } from './identity-providers/pem-key.ts';
 export { RemoteKeys } from './identity-providers/remote-keys.ts';
-export { type KnownKey, type KnownKeys, keyExtractor } from './key-extractor.ts';
+export { loadBalancerExtractor, oidcExtractor, signedHeaderExtractor } from './identity-providers/token-extractors.ts';
+export { type KnownKeys, keyExtractor } from './key-extractor.ts';

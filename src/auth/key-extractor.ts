@@ -3,34 +3,13 @@
  * token of clients that support nothing else, such as those of MCP.
  */
 import { toHex } from '#base';
-import { type Grant, isStillIssued } from '#model';
+import { type ApiKey, isStillIssued } from '#model';
 import { isSameHash, type ParsedKey, parseApiKey } from './api-key.ts';
-import type { Credentials, Extractor, Found, Principal } from './extractor.ts';
-
-export interface KnownSecret {
-  /** SHA-256 of a secret. */
-  readonly hash: Uint8Array;
-  readonly createdAtMs: number;
-  /** Time from which the secret is invalid; absent: it is valid as long as its key. */
-  readonly expiresAtMs?: number | undefined;
-}
-
-export interface KnownKey {
-  readonly id: string;
-  readonly name: string;
-  readonly grants: readonly Grant[];
-  readonly createdAtMs: number;
-  /** Id of the principal that issued it. */
-  readonly createdBy: string;
-  readonly expiresAtMs?: number | undefined;
-  /** Present for a token. `keyId`: the key that issued it; without that key the token is invalid. */
-  readonly token?: { readonly keyId?: string | undefined } | undefined;
-  readonly secrets: readonly KnownSecret[];
-}
+import { type Credentials, type Extractor, type Found, NOTHING, type Principal } from './extractor.ts';
 
 export interface KnownKeys {
   /** Returns the current state of a key; a changed key is another object. */
-  find(id: string): KnownKey | undefined;
+  find(id: string): ApiKey | undefined;
   /**
    * Resolves when `find` knows every key that was acknowledged before the call, because another node may just have
    * issued one. Rejects when that is impossible now.
@@ -40,7 +19,6 @@ export interface KnownKeys {
 
 export const KEY_INPUTS: readonly string[] = ['Authorization', 'X-API-Key'];
 
-const NOTHING: Found = { kind: 'nothing' };
 const BEARER = /^bearer +(\S+)$/i;
 /** Prefix of every key; other bearer tokens are left to other extractors. */
 const KEY_PREFIX = 'cairn_';
@@ -79,11 +57,12 @@ export function keyExtractor(keys: KnownKeys, nowMs: () => number): Extractor {
     },
   };
 }
+
 class Judge {
   readonly #keys: KnownKeys;
   readonly #nowMs: () => number;
   /** One principal per secret of a key, created once. */
-  readonly #principals = new WeakMap<KnownKey, Map<string, Principal>>();
+  readonly #principals = new WeakMap<ApiKey, Map<string, Principal>>();
 
   constructor(keys: KnownKeys, nowMs: () => number) {
     this.#keys = keys;
@@ -114,7 +93,7 @@ class Judge {
     return this.found(sent, parsed);
   }
 
-  #principalOf(key: KnownKey, sent: SentSecret, hash: Uint8Array): Principal {
+  #principalOf(key: ApiKey, sent: SentSecret, hash: Uint8Array): Principal {
     const { id, name, grants, token, createdBy, expiresAtMs } = key;
     return {
       name,
@@ -131,7 +110,7 @@ class Judge {
     };
   }
 
-  #faultIn(key: KnownKey, hash: Uint8Array): string | undefined {
+  #faultIn(key: ApiKey, hash: Uint8Array): string | undefined {
     const nowMs = this.#nowMs();
     const secret = key.secrets.find((each) => isSameHash(each.hash, hash));
     if (secret === undefined) return 'has another secret';

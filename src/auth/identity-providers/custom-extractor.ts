@@ -8,7 +8,8 @@
 import { hash } from 'node:crypto';
 import { failure, ok, type Result } from '#base';
 import { type Grant, parseGrant } from '#model';
-import type { Credentials, Extractor, Found, Principal } from '../extractor.ts';
+import { keep } from '../bounded-map.ts';
+import { type Credentials, type Extractor, type Found, NOTHING, type Principal } from '../extractor.ts';
 import { cannotTell } from './key-source.ts';
 import { isObject } from './token-text.ts';
 
@@ -32,7 +33,6 @@ const KEY = /^[\w.-]{1,64}$/;
 /** Maximum length of an id, a name and a value. */
 const TEXT_LENGTH_MAX = 255;
 const LATE = Symbol('late');
-const NOTHING: Found = { kind: 'nothing' };
 
 /** Wraps the result of the factory function: `{inputs, extract}`. */
 export function customExtractor(made: unknown, parts: CustomParts): Result<Extractor, string> {
@@ -132,11 +132,7 @@ class CustomJudge {
     const proof = Object.fromEntries(seen);
     const holds = (): boolean => this.#parts.nowMs() < endsAtMs;
     const principal = { id, name, attributes, grants, expiresAtMs: endsAtMs, holds, proof: () => proof };
-    for (const [oldest] of this.#principals) {
-      if (this.#principals.size < PRINCIPALS_MAX) break;
-      this.#principals.delete(oldest);
-    }
-    this.#principals.set(place, principal);
+    keep(this.#principals, place, principal, PRINCIPALS_MAX);
     return principal;
   }
 }

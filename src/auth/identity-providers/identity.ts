@@ -1,7 +1,7 @@
 /** Turns the claims of a valid token into an identity with grants. */
 import { type Grant, parseGrant } from '#model';
-import type { Claims } from './token-text.ts';
-import { isObject } from './token-text.ts';
+import type { Identity } from './token-judge.ts';
+import { type Claims, isObject } from './token-text.ts';
 
 /** Grants for each value of the roles claim; undefined: the values are grants themselves. */
 export type GrantsOfRoles = ReadonlyMap<string, readonly Grant[]> | undefined;
@@ -21,18 +21,10 @@ const GRANTS_MAX = 256;
 const KEPT = ['sub', 'iss', 'email', 'preferred_username', 'client_id', 'azp'] as const;
 const NAMES = ['preferred_username', 'email', 'name', 'client_id'] as const;
 
-type Named = {
-  readonly kind: 'identity';
-  readonly id: string;
-  readonly name: string;
-  readonly attributes: ReadonlyMap<string, string>;
-  readonly grants: readonly Grant[];
-};
-
 export function identityIn(
   claims: Claims,
   { prefix, rolesClaim, grantsOfRoles }: IdentityRules,
-): Named | { readonly kind: 'refused'; readonly why: string } {
+): Identity | { readonly kind: 'refused'; readonly why: string } {
   const subject = textIn(claims, 'sub');
   if (subject === undefined || subject.length > SUBJECT_LENGTH_MAX) {
     return { kind: 'refused', why: `a token has no sub of 1 to ${SUBJECT_LENGTH_MAX} characters` };

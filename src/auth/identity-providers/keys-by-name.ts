@@ -14,6 +14,7 @@
  * names. After a failed request nothing is requested for two seconds.
  */
 import type { KeyObject } from 'node:crypto';
+import { keep } from '../bounded-map.ts';
 import { boundedGet, DocumentNotFound } from './bounded-get.ts';
 import { cannotTell, type KeySource, RETRY_MS, type SourceParts } from './key-source.ts';
 import { publicKeyIn } from './pem-key.ts';
@@ -163,14 +164,14 @@ export class KeysByName implements KeySource {
     try {
       const key = publicKeyIn(await boundedGet(new URL(url), BOUNDS));
       if (key === undefined) throw new Error('its answer is no public key as PEM');
-      keep(this.#known, { name, value: key, max: KEYS_MAX });
+      keep(this.#known, name, key, KEYS_MAX);
       this.#parts.onRead(url);
       return { kind: 'key', key };
     } catch (failure) {
       this.#parts.onRead(url, failure instanceof Error ? failure.message : String(failure));
       const nowMs = this.#parts.monotonicMs();
       if (failure instanceof DocumentNotFound) {
-        keep(this.#absent, { name, value: nowMs + ABSENT_MS, max: ABSENT_MAX });
+        keep(this.#absent, name, nowMs + ABSENT_MS, ABSENT_MAX);
         return { kind: 'none' };
       }
       this.#failedAtMs = nowMs;
@@ -180,16 +181,3 @@ export class KeysByName implements KeySource {
 }
 
 const UNKNOWN: Answer = { kind: 'unknown' };
-
-/** Appends an entry, and evicts the first one when there are too many. */
-function keep<Value>(
-  into: Map<string, Value>,
-  { name, value, max }: { readonly name: string; readonly value: Value; readonly max: number },
-): void {
-  into.delete(name);
-  for (const [oldest] of into) {
-    if (into.size < max) break;
-    into.delete(oldest);
-  }
-  into.set(name, value);
-}

@@ -3,6 +3,7 @@
  * verified again until it expires or the provider has other keys.
  */
 import { hash } from 'node:crypto';
+import { keep } from '../bounded-map.ts';
 import type { Found, Principal } from '../extractor.ts';
 import type { KeySource } from './key-source.ts';
 import { type Claims, readTokenText, type TokenHeader, type TokenText } from './token-text.ts';
@@ -91,16 +92,8 @@ export class TokenJudge {
     const { id, name, attributes, grants } = identity;
     const endsAtMs = endOf(Number(expiryOf(text)));
     const principal = { id, name, attributes, grants, expiresAtMs: endsAtMs, holds: () => nowMs() < endsAtMs, proof };
-    this.#keep(place, { principal, version });
+    keep(this.#verified, place, { principal, version }, VERIFIED_MAX);
     return { kind: 'principal', principal };
-  }
-
-  #keep(place: string, judged: Judged): void {
-    for (const [oldest] of this.#verified) {
-      if (this.#verified.size < VERIFIED_MAX) break;
-      this.#verified.delete(oldest);
-    }
-    this.#verified.set(place, judged);
   }
 }
 

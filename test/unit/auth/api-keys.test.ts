@@ -2,8 +2,9 @@
 // to nobody (U4). Method: keys from a counted source of bytes, tables of spellings, a clock that the test sets.
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { bootstrapExtractor, issueKey, type KnownKey, keyExtractor, type Principal, readBootstrapKey } from '#auth';
+import { bootstrapExtractor, issueKey, keyExtractor, type Principal, readBootstrapKey } from '#auth';
 import { DatabaseError } from '#base';
+import type { ApiKey } from '#model';
 import { parseApiKey, secretHash } from '../../../src/auth/api-key.ts';
 import { credentialsOf } from '../../support/credentials.ts';
 
@@ -37,7 +38,7 @@ it.each([
 });
 
 async function extracted(
-  known: KnownKey | undefined,
+  known: ApiKey | undefined,
   headers: Record<string, string>,
   nowMs = 0,
   refresh = async (): Promise<void> => undefined,
@@ -47,13 +48,15 @@ async function extracted(
   return found.kind === 'principal' ? found.principal.id : found.kind;
 }
 
-const known = (more: Partial<KnownKey> = {}): KnownKey => ({
+const known = (more: Partial<ApiKey> = {}): ApiKey => ({
   id: key.id,
+  version: 1,
   name: 'ci',
   grants: GRANTS,
   createdAtMs: 5,
   createdBy: 'bootstrap',
-  secrets: [{ hash: key.hash, createdAtMs: 5 }],
+  expiresAtMs: undefined,
+  secrets: [{ hash: key.hash, createdAtMs: 5, expiresAtMs: undefined }],
   ...more,
 });
 
@@ -81,7 +84,7 @@ describe('a key in a request', () => {
     expect(await extracted(known({ expiresAtMs: 10 }), headers, 10)).toBe('refused');
     const rotated = known({
       secrets: [
-        { hash: other.hash, createdAtMs: 5 },
+        { hash: other.hash, createdAtMs: 5, expiresAtMs: undefined },
         { hash: key.hash, createdAtMs: 5, expiresAtMs: 10 },
       ],
     });
@@ -91,12 +94,12 @@ describe('a key in a request', () => {
   });
 
   it('is looked for once more when it is not known here, where all is known that was acknowledged', async () => {
-    let there: KnownKey | undefined;
+    let there: ApiKey | undefined;
     const keys = { find: () => there, refresh: async () => void (there = known()) };
     const extractor = keyExtractor(keys, () => 0);
     const found = await extractor.extract(credentialsOf({ 'x-api-key': key.text }));
     expect(found).toMatchObject({ kind: 'principal', principal: { id: `key:${key.id}` } });
-    there = known({ secrets: [{ hash: other.hash, createdAtMs: 5 }] });
+    there = known({ secrets: [{ hash: other.hash, createdAtMs: 5, expiresAtMs: undefined }] });
     expect(await extractor.extract(credentialsOf({ 'x-api-key': key.text }))).toMatchObject({ kind: 'principal' });
     const refused = async (): Promise<void> => Promise.reject(new DatabaseError('unavailable', 'no leader'));
     await expect(extracted(undefined, { 'x-api-key': key.text }, 0, refused)).rejects.toThrow('no leader');
@@ -105,7 +108,7 @@ describe('a key in a request', () => {
   });
 
   it('is of the same principal each time, who ends to count with the key', () => {
-    let now: KnownKey | undefined = known();
+    let now: ApiKey | undefined = known();
     const extractor = keyExtractor({ find: () => now, refresh: async () => undefined }, () => 0);
     const ask = (): Principal => {
       const found = extractor.extract(credentialsOf({ 'x-api-key': key.text }));
@@ -124,8 +127,12 @@ describe('a key in a request', () => {
 
 describe('a token', () => {
   const token = known({ createdBy: 'key:0123456789abcdef', token: { keyId: '0123456789abcdef' }, expiresAtMs: 10 });
-  const issuer: KnownKey = { ...known(), id: '0123456789abcdef', secrets: [{ hash: other.hash, createdAtMs: 5 }] };
-  const extractorOf = (...all: readonly KnownKey[]): ReturnType<typeof keyExtractor> =>
+  const issuer: ApiKey = {
+    ...known(),
+    id: '0123456789abcdef',
+    secrets: [{ hash: other.hash, createdAtMs: 5, expiresAtMs: undefined }],
+  };
+  const extractorOf = (...all: readonly ApiKey[]): ReturnType<typeof keyExtractor> =>
     keyExtractor({ find: (id) => all.find((each) => each.id === id), refresh: async () => undefined }, () => 9);
   const headers = credentialsOf({ authorization: `Bearer ${key.text}` });
 
@@ -142,11 +149,11 @@ describe('a token', () => {
   });
 
   it('ends with the secret that it was issued with, and with none that is younger (V21)', async () => {
-    const found = async (...secrets: KnownKey['secrets']): Promise<string> =>
+    const found = async (...secrets: ApiKey['secrets']): Promise<string> =>
       (await extractorOf(token, { ...issuer, secrets }).extract(headers)).kind;
     const [old, young] = [
-      { hash: other.hash, createdAtMs: 4 },
-      { hash: other.hash, createdAtMs: 6 },
+      { hash: other.hash, createdAtMs: 4, expiresAtMs: undefined },
+      { hash: other.hash, createdAtMs: 6, expiresAtMs: undefined },
     ];
     expect(await found(young, old)).toBe('principal');
     expect(await found(young, { ...old, expiresAtMs: 10 })).toBe('principal');

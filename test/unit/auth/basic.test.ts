@@ -9,12 +9,12 @@ import {
   type Credentials,
   type Extractor,
   issueKey,
-  type KnownKey,
   keyExtractor,
   type Principal,
   readBootstrapKey,
 } from '#auth';
 import { DatabaseError } from '#base';
+import type { ApiKey } from '#model';
 import { basic, credentialsOf } from '../../support/credentials.ts';
 
 let counter = 0;
@@ -22,19 +22,21 @@ const random = (count: number): Uint8Array => new Uint8Array(count).map(() => (c
 const key = issueKey(random);
 const unknown = issueKey(random);
 const FIRST = 'first:key:of-the-tests-0123456789abcdef';
-const known: KnownKey = {
+const known: ApiKey = {
   id: key.id,
+  version: 1,
   name: 'ci',
   grants: [{ role: 'reader', databases: '*' }],
   createdAtMs: 5,
   createdBy: 'bootstrap',
-  secrets: [{ hash: key.hash, createdAtMs: 5 }],
+  expiresAtMs: undefined,
+  secrets: [{ hash: key.hash, createdAtMs: 5, expiresAtMs: undefined }],
 };
 
 function chainOf(refresh = async (): Promise<void> => undefined): readonly Extractor[] {
   const first = readBootstrapKey(FIRST);
   if (first.kind !== 'ok') throw new Error(first.reason);
-  const find = (id: string): KnownKey | undefined => (id === known.id ? known : undefined);
+  const find = (id: string): ApiKey | undefined => (id === known.id ? known : undefined);
   const keys = [bootstrapExtractor(() => first.value), keyExtractor({ find, refresh }, () => 0)];
   return [...keys, basicExtractor(keys)];
 }
