@@ -64,9 +64,7 @@ export interface MaintenanceListeners {
   onMended(view: MaintainedView): void;
 }
 
-/** Results of steps. */
-export const STEP_RESULTS = ['advanced', 'restarted', 'failed'] as const;
-export type StepResult = (typeof STEP_RESULTS)[number];
+export type StepResult = 'advanced' | 'restarted' | 'failed';
 
 export interface MaintenanceFigures {
   /** Counts since the start. */

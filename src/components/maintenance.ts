@@ -20,7 +20,6 @@ import {
   type MaintenanceOutcome,
   type MaintenanceSettings,
   type MaintenanceTime,
-  STEP_RESULTS,
   type StepResult,
 } from './maintained-view.ts';
 import { Upkeep } from './upkeep.ts';
@@ -38,7 +37,7 @@ export class Maintenance {
   readonly #kept = new Map<string, Map<string, Upkeep>>();
   /** Keyed by view key. */
   readonly #running = new Map<string, Promise<void>>();
-  readonly #steps: Map<StepResult, number> = new Map(STEP_RESULTS.map((result) => [result, 0]));
+  readonly #steps: Record<StepResult, number> = { advanced: 0, restarted: 0, failed: 0 };
   #stopTick: (() => void) | undefined;
   #isStopped = false;
 
@@ -76,8 +75,7 @@ export class Maintenance {
       if (upkeep.isTroubled) troubled++;
       if (view.mode === 'eager') lags.set(view.database, Math.max(lag, lags.get(view.database) ?? 0));
     }
-    const [advanced = 0, restarted = 0, failed = 0] = STEP_RESULTS.map((result) => this.#steps.get(result));
-    return { steps: { advanced, restarted, failed }, maintained, troubled, lags };
+    return { steps: { ...this.#steps }, maintained, troubled, lags };
   }
 
   stop(): void {
@@ -152,18 +150,14 @@ export class Maintenance {
       this.#fail(upkeep, NOT_KEPT, nowMs);
     } else {
       if (upkeep.isTroubled) this.#listeners.onMended(upkeep.view);
-      this.#count(upkeep.advanced(outcome, nowMs));
+      this.#steps[upkeep.advanced(outcome, nowMs)]++;
     }
   }
 
   #fail(upkeep: Upkeep, message: string, nowMs: number): void {
     const isFirst = !upkeep.isTroubled;
     const retryMs = upkeep.failed(nowMs);
-    this.#count('failed');
+    this.#steps.failed++;
     if (isFirst) this.#listeners.onTrouble(upkeep.view, message, retryMs);
-  }
-
-  #count(result: StepResult): void {
-    this.#steps.set(result, (this.#steps.get(result) ?? 0) + 1);
   }
 }

@@ -1,27 +1,14 @@
 /** State of the maintenance of one view: its progress, its next step, and the snapshots to drop. */
 import type { MaintainedView, MaintenanceSettings, StepResult } from './maintained-view.ts';
+import type { Advanced } from './state-views.ts';
 
 const PRIORITY_RANKS = { high: 0, normal: 1, low: 2 } as const;
 /** Refolding a view from the first event uses at most about a tenth of the time. */
 const RESTART_REST = 10;
 
-type UpkeepSettings = Pick<
-  MaintenanceSettings,
-  'eagerMs' | 'scheduleMs' | 'retryMsMin' | 'retryMsMax' | 'milestoneEvents'
->;
-
-/** Result of a step, as far as the next one depends on it. */
-export interface UpkeepStep {
-  readonly at: number;
-  readonly isWhole: boolean;
-  readonly isFromFirst: boolean;
-  readonly foldedCount: number;
-  readonly place: string | undefined;
-}
-
 export class Upkeep {
-  readonly #settings: UpkeepSettings;
-  #view: MaintainedView;
+  view: MaintainedView;
+  readonly #settings: MaintenanceSettings;
   /** Revision up to which every event was folded. */
   #followed = 0;
   #dueMs: number;
@@ -35,14 +22,10 @@ export class Upkeep {
   /** Aborted when the view is no longer maintained. */
   readonly #stop = new AbortController();
 
-  constructor(view: MaintainedView, settings: UpkeepSettings, nowMs: number) {
+  constructor(view: MaintainedView, settings: MaintenanceSettings, nowMs: number) {
     this.#settings = settings;
-    this.#view = view;
+    this.view = view;
     this.#dueMs = nowMs;
-  }
-
-  get view(): MaintainedView {
-    return this.#view;
   }
 
   /** True when the last step failed. */
@@ -55,13 +38,13 @@ export class Upkeep {
   }
 
   get lag(): number {
-    return Math.max(0, this.#view.applied() - this.#followed);
+    return Math.max(0, this.view.applied() - this.#followed);
   }
 
   /** Replaces the view by the same fold, perhaps in another mode. */
   become(view: MaintainedView, nowMs: number): void {
-    if (view.mode !== this.#view.mode && !this.isTroubled) this.#dueMs = nowMs;
-    this.#view = view;
+    if (view.mode !== this.view.mode && !this.isTroubled) this.#dueMs = nowMs;
+    this.view = view;
   }
 
   stop(): void {
@@ -72,13 +55,13 @@ export class Upkeep {
   isDue(nowMs: number): boolean {
     if (nowMs < this.#dueMs) return false;
     if (this.lag > 0) return true;
-    if (this.#view.mode === 'scheduled') this.#dueMs = nowMs + this.#settings.scheduleMs;
+    if (this.view.mode === 'scheduled') this.#dueMs = nowMs + this.#settings.scheduleMs;
     return false;
   }
 
   /** Returns whether it comes before the other: by priority, then by waiting time. */
   isBefore(other: Upkeep): boolean {
-    const ranks = PRIORITY_RANKS[this.#view.priority] - PRIORITY_RANKS[other.#view.priority];
+    const ranks = PRIORITY_RANKS[this.view.priority] - PRIORITY_RANKS[other.view.priority];
     return ranks < 0 || (ranks === 0 && this.#stepMs < other.#stepMs);
   }
 
@@ -88,7 +71,10 @@ export class Upkeep {
   }
 
   /** Returns the result of the step. */
-  advanced({ at, isWhole, isFromFirst, foldedCount, place }: UpkeepStep, nowMs: number): StepResult {
+  advanced(
+    { at, isWhole, isFromFirst, foldedCount, place }: Advanced & { readonly at: number },
+    nowMs: number,
+  ): StepResult {
     const isRestart = isFromFirst && foldedCount > 0 && this.#places.length > 0;
     this.#failures = 0;
     if (isRestart) this.#places = [];
@@ -102,8 +88,7 @@ export class Upkeep {
     }
     this.#followed = at;
     const begunMs = this.#passMs ?? nowMs;
-    const pauseMs =
-      this.#view.mode === 'eager' ? Math.max(eagerMs, nowMs - begunMs) : this.#untilNextMs(begunMs, nowMs);
+    const pauseMs = this.view.mode === 'eager' ? Math.max(eagerMs, nowMs - begunMs) : this.#untilNextMs(begunMs, nowMs);
     this.#dueMs = nowMs + Math.max(restMs, pauseMs);
     this.#passMs = undefined;
     return isRestart ? 'restarted' : 'advanced';
