@@ -229,8 +229,7 @@ export const COUNTERS = {
 
 export const GAUGES = {
   cairn_inflight_requests: { help: 'Requests in progress.', labels: { plane: ['grpc', 'http'] } },
-  cairn_request_memory_bytes:
-    'Memory of requests that arrive or are processed, and of open gRPC streams.',
+  cairn_request_memory_bytes: 'Memory of requests that arrive or are processed, and of open gRPC streams.',
   cairn_unsent_memory_bytes: 'Bytes of responses that clients have not read yet.',
   cairn_raft_groups: 'Groups with an open replica on this node.',
   cairn_raft_has_leader: 'Groups on this node that have a leader.',

@@ -8,7 +8,7 @@ import type { ServiceMeters } from './meters.ts';
 import type { OpenStreams } from './open-streams.ts';
 import type { ListAt } from './operations.ts';
 import type { Reads } from './reads.ts';
-import type { TailFeeds } from './tail-feeds.ts';
+import type { TailFeeds } from './tail-feed.ts';
 
 /** The components of this node. */
 export interface Components {

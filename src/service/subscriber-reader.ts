@@ -8,8 +8,8 @@ import { type DatabaseSource, EventTail, pulled, Slice, type StoredEvent } from 
 import type { ServiceContext } from './context.ts';
 import type { SubscribeRequest } from './operations.ts';
 import type { Reads } from './reads.ts';
+import type { FollowedFeed } from './tail-feed.ts';
 import { endOf } from './tail-feed.ts';
-import type { FollowedFeed } from './tail-feeds.ts';
 
 /** A subscription whose start position exists. */
 export interface FollowRequest extends Omit<SubscribeRequest, 'after'> {

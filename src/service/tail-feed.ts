@@ -9,6 +9,7 @@
  * A hundred subscribers that each read the store after every batch would cost a hundred reads. Instead the first one
  * reads for all. The cache is limited in bytes; a subscriber that lags more reads the store itself (V7).
  */
+import type { GroupId } from '#base';
 import { type EventFacts, eventFacts, type Matcher, type Position, TRANSACTION_EVENTS_MAX } from '#model';
 import { type DatabaseSource, type Slice, type StoredEvent, scanLogEvents } from '#query';
 
@@ -126,4 +127,36 @@ export class TailFeed {
 function isBehind(place: Position | undefined, position: Position): boolean {
   if (place === undefined || place.revision > position.revision) return true;
   return place.revision === position.revision && place.index > position.index;
+}
+
+export interface FollowedFeed extends Disposable {
+  readonly feed: TailFeed;
+}
+
+/** The feeds of databases with subscribers: created for the first subscriber, removed with the last. */
+export class TailFeeds {
+  readonly #limits: TailFeedLimits;
+  readonly #feeds = new Map<GroupId, { readonly feed: TailFeed; followers: number }>();
+
+  constructor(limits: TailFeedLimits) {
+    this.#limits = limits;
+  }
+
+  /** Number of databases with subscribers. */
+  get count(): number {
+    return this.#feeds.size;
+  }
+
+  follow(source: DatabaseSource, applied: number): FollowedFeed {
+    const { group } = source;
+    const entry = this.#feeds.get(group) ?? { feed: new TailFeed(source, applied, this.#limits), followers: 0 };
+    entry.followers++;
+    this.#feeds.set(group, entry);
+    return { feed: entry.feed, [Symbol.dispose]: () => this.#leave(group, entry) };
+  }
+
+  #leave(group: GroupId, entry: { followers: number }): void {
+    entry.followers--;
+    if (entry.followers === 0) this.#feeds.delete(group);
+  }
 }

@@ -5,23 +5,27 @@
  *        refusal depends only on the request and the grants, before anything is looked up: whether a database exists,
  *        or where, does not change the answer.
  *   V17  A stream ends before its next slice when its principal is no longer valid.
+ *   V20  With authentication on, principal_attributes that begin with `cairn.` are written only by the node that has
+ *        authenticated the client; such attributes from a client are dropped.
  */
 import type { Principal } from '#auth';
 import { DatabaseError, quote } from '#base';
 import {
   ALL_DATABASES,
   boundsOf,
+  type Faults,
   formatGrant,
   type Grant,
   hasRight,
   hasRightOnAll,
   hasRightOnAny,
+  PRINCIPAL_ATTRIBUTES_MAX,
   RIGHTS_OF_ROLE,
   type Right,
+  type TransactionOptions,
 } from '#model';
 import { isWithoutDatabase, OPERATIONS, type Operation, PERMISSIONS, SCOPES } from './permissions.ts';
 import type { Service } from './service.ts';
-import { signing } from './signature.ts';
 
 export function guardService(service: Service, principal: Principal): Service {
   const inner = actingFor(principal, service);
@@ -166,4 +170,29 @@ function ended(): DatabaseError {
 
 function denied(message: string): DatabaseError {
   return new DatabaseError('permission_denied', message, { details: { reason: 'RightLacking' } });
+}
+
+const RESERVED = 'cairn.';
+
+/** Requests that the guard signs: transactions and commands. */
+interface Signable {
+  readonly options: TransactionOptions;
+  readonly faults: Faults;
+}
+
+/** Records the principal as the author of a transaction, in its principal_attributes. */
+function signing(principal: Principal): <Request extends Signable>(request: Request) => Request {
+  const { id, name, attributes } = principal;
+  const signature = [['id', id] as const, ['name', name] as const, ...attributes].map(
+    ([key, value]) => [`${RESERVED}${key}`, value] as const,
+  );
+  const others = PRINCIPAL_ATTRIBUTES_MAX - signature.length;
+  return (request) => {
+    const { options, faults } = request;
+    const own = [...options.principalAttributes].filter(([key]) => !key.startsWith(RESERVED));
+    if (own.length > others) {
+      faults.add('principal_attributes', `must be at most ${others} beside those of the principal`, own.length);
+    }
+    return { ...request, options: { ...options, principalAttributes: new Map([...own, ...signature]) } };
+  };
 }

@@ -12,7 +12,7 @@ import { OpenStreams } from '../open-streams.ts';
 import type { Elsewhere, HealthReply } from '../operations.ts';
 import { RandomPool } from '../random-pool.ts';
 import { Reads } from '../reads.ts';
-import { TailFeeds } from '../tail-feeds.ts';
+import { TailFeeds } from '../tail-feed.ts';
 import { systemTimers } from '../timers.ts';
 import { traced } from '../tracing.ts';
 import * as operations from './bound-operations.ts';
