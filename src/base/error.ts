@@ -127,3 +127,8 @@ export class DatabaseError extends Error {
     return new DatabaseError(this.code, this.message, { details: { ...this.details, ...details }, cause: this.cause });
   }
 }
+
+/** The message of anything that was thrown. */
+export function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
+}

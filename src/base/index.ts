@@ -77,6 +77,7 @@ export {
   type FieldViolation,
   type GroupHolders,
   type LeaderAddress,
+  messageOf,
 } from './error.ts';
 export { Fifo } from './fifo.ts';
 export {

@@ -3,7 +3,7 @@
  * (docs/security.md, ADR 0135).
  */
 import { closeSync, openSync, writeSync } from 'node:fs';
-import { DatabaseError, formatInstant, instantFromMs } from '#base';
+import { DatabaseError, formatInstant, instantFromMs, messageOf } from '#base';
 import { type Administered, wallClock } from '#cluster';
 import type { Logger } from '#observability';
 import { type AuditRecord, aboutAct, actOf } from '#service';
@@ -39,8 +39,7 @@ function append(file: string, text: string): void {
     descriptor = openSync(file, 'a', MODE);
     writeSync(descriptor, text);
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    throw new DatabaseError('unavailable', `The file of audit-log cannot be written: ${why}`, { cause });
+    throw new DatabaseError('unavailable', `The file of audit-log cannot be written: ${messageOf(cause)}`, { cause });
   } finally {
     if (descriptor !== undefined) closeSync(descriptor);
   }

@@ -4,7 +4,7 @@
  * Only the new secret is written to stdout, so that it can be piped; its description goes to stderr. Exit code 0: done.
  * 1: refused, or no answer; the reason is on stderr. 2: the command line is malformed.
  */
-import { failure, ok, quote, type Result } from '#base';
+import { failure, messageOf, ok, quote, type Result } from '#base';
 import { isKeyId } from '#model';
 import { type CommandPorts, refused, runCommandLine, table } from './command-output.ts';
 import { misplacedOptions, readOptions } from './option-faults.ts';
@@ -106,10 +106,6 @@ function orRefused<Value>(what: string, work: () => Value): Value {
   } catch (cause) {
     throw refused(`${what}: ${messageOf(cause)}`);
   }
-}
-
-function messageOf(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause);
 }
 
 interface Request {

@@ -1,6 +1,6 @@
 /** Reads the credentials with which a command connects to the gRPC port of a node. */
 import { readFileSync } from 'node:fs';
-import { DatabaseError } from '#base';
+import { DatabaseError, messageOf } from '#base';
 import type { ClientAccess } from '#transport/peer';
 import type { ClientFiles } from './cluster-arguments.ts';
 
@@ -26,7 +26,6 @@ function contentOf(file: string): Buffer {
   try {
     return readFileSync(file === '-' ? STDIN : file);
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    throw new DatabaseError('invalid_argument', `The file ${file} cannot be read: ${why}`, { cause });
+    throw new DatabaseError('invalid_argument', `The file ${file} cannot be read: ${messageOf(cause)}`, { cause });
   }
 }

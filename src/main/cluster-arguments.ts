@@ -160,21 +160,12 @@ function readOrder(
     }
     case undefined:
     default:
-      faults.push(`unknown command ${JSON.stringify(command ?? '')}; commands are ${COMMANDS.join(', ')}`);
+      faults.push(`unknown command ${JSON.stringify(command ?? '')}; commands are ${COMMANDS}`);
       return undefined;
   }
 }
 
-const COMMANDS = [
-  'status',
-  'decommission',
-  'replace',
-  'recommission',
-  'drain',
-  'undrain',
-  'finalize',
-  'recover',
-] as const;
+const COMMANDS = 'status, decommission, replace, recommission, drain, undrain, finalize, recover';
 
 /** A drain that stops the node must name it, so that a forgotten argument stops no node. */
 function readDrain(

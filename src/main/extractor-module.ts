@@ -2,7 +2,7 @@
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { customExtractor, type Extractor } from '#auth';
-import { DatabaseError } from '#base';
+import { DatabaseError, messageOf } from '#base';
 import { wallClock } from '#cluster';
 import type { Logger } from '#observability';
 import type { Config } from './settings.ts';
@@ -25,8 +25,7 @@ export async function loadExtractor(
   try {
     made = await Promise.race([madeBy(file), late.promise]);
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    throw unusable(file, `cannot be loaded: ${why}`, cause);
+    throw unusable(file, `cannot be loaded: ${messageOf(cause)}`, cause);
   } finally {
     clearTimeout(timer);
   }

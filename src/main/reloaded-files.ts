@@ -13,7 +13,7 @@
  * Content is compared, not modification times: Kubernetes replaces a symbolic link to a folder of links, and other
  * tools write in place.
  */
-import { failure, ok, type Result } from '#base';
+import { failure, messageOf, ok, type Result } from '#base';
 
 const LOOK_MS = 2_000;
 
@@ -72,6 +72,6 @@ function outcomeOf<T>(work: () => T): Result<T, string> {
   try {
     return ok(work());
   } catch (cause) {
-    return failure(cause instanceof Error ? cause.message : String(cause));
+    return failure(messageOf(cause));
   }
 }

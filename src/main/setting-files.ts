@@ -1,6 +1,6 @@
 /** Reads the files that settings name, and warns when other users can read a secret file. */
 import { readFileSync, statSync } from 'node:fs';
-import { DatabaseError } from '#base';
+import { DatabaseError, messageOf } from '#base';
 import type { Logger } from '#observability';
 import type { Config } from './settings.ts';
 
@@ -12,8 +12,7 @@ export function contentOf(file: string, setting: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    throw new DatabaseError('unavailable', `The file of ${setting} cannot be read: ${why}`, { cause });
+    throw new DatabaseError('unavailable', `The file of ${setting} cannot be read: ${messageOf(cause)}`, { cause });
   }
 }
 

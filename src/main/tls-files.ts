@@ -1,7 +1,7 @@
 /** Reads and checks the TLS files: a certificate, its key, and certificate authorities. */
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
-import { DatabaseError } from '#base';
+import { DatabaseError, messageOf } from '#base';
 import { contentOf } from './setting-files.ts';
 import type { Config } from './settings.ts';
 
@@ -124,8 +124,7 @@ export function checked(options: SecureContextOptions): SecureContextOptions {
     createSecureContext(options);
     return options;
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    throw new DatabaseError('invalid_argument', `The files of TLS cannot be used: ${why}`, { cause });
+    throw new DatabaseError('invalid_argument', `The files of TLS cannot be used: ${messageOf(cause)}`, { cause });
   }
 }
 

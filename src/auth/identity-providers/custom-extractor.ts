@@ -6,7 +6,7 @@
  * unavailable.
  */
 import { hash } from 'node:crypto';
-import { failure, ok, type Result } from '#base';
+import { failure, messageOf, ok, type Result } from '#base';
 import { type Grant, parseGrant } from '#model';
 import { keep } from '../bounded-map.ts';
 import { type Credentials, type Extractor, type Found, NOTHING, type Principal } from '../extractor.ts';
@@ -109,7 +109,7 @@ class CustomJudge {
   }
 
   #faulty(fault: unknown): Found {
-    this.#parts.onFault(fault instanceof Error ? fault.message : String(fault));
+    this.#parts.onFault(messageOf(fault));
     return { kind: 'refused', why: 'the extractor of auth-extractor-module has failed' };
   }
 

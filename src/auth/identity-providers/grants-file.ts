@@ -1,5 +1,5 @@
 /** Reads the file of the operator that maps roles of an identity provider to grants: an object of lists of grants. */
-import { failure, ok, quote, type Result } from '#base';
+import { failure, messageOf, ok, quote, type Result } from '#base';
 import { type Grant, parseGrant } from '#model';
 import { isObject } from './token-text.ts';
 
@@ -12,7 +12,7 @@ export function readGrantsFile(content: string): Result<ReadonlyMap<string, read
   try {
     value = JSON.parse(content);
   } catch (cause) {
-    return failure(`is no JSON: ${cause instanceof Error ? cause.message : String(cause)}`);
+    return failure(`is no JSON: ${messageOf(cause)}`);
   }
   if (!isObject(value)) return failure('must be an object, such as {"shop-clerks": ["writer:shop-*"]}');
   const entries = Object.entries(value);

@@ -13,7 +13,9 @@
  * overtakes names that were sent once. A name without a key is not requested again for ten seconds, among 1,000 such
  * names. After a failed request nothing is requested for two seconds.
  */
+
 import type { KeyObject } from 'node:crypto';
+import { messageOf } from '#base';
 import { keep } from '../bounded-map.ts';
 import { boundedGet, DocumentNotFound } from './bounded-get.ts';
 import { cannotTell, type KeySource, RETRY_MS, type SourceParts } from './key-source.ts';
@@ -168,7 +170,7 @@ export class KeysByName implements KeySource {
       this.#parts.onRead(url);
       return { kind: 'key', key };
     } catch (failure) {
-      this.#parts.onRead(url, failure instanceof Error ? failure.message : String(failure));
+      this.#parts.onRead(url, messageOf(failure));
       const nowMs = this.#parts.monotonicMs();
       if (failure instanceof DocumentNotFound) {
         keep(this.#absent, name, nowMs + ABSENT_MS, ABSENT_MAX);

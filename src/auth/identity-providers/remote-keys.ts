@@ -10,6 +10,7 @@
  * A token that names an unknown key causes the set to be read again, at most once in ten seconds. After a failed
  * attempt the provider is not contacted for two seconds.
  */
+import { messageOf } from '#base';
 import { boundedGet } from './bounded-get.ts';
 import type { KeySet, VerificationKey } from './jose.ts';
 import { ASYMMETRIC, cannotTell, type KeySource, RETRY_MS, type SourceParts } from './key-source.ts';
@@ -106,7 +107,7 @@ export class RemoteKeys implements KeySource {
       this.#parts.onRead(url.href);
     } catch (failure) {
       this.#tried = { atMs: this.#parts.monotonicMs(), failed: true };
-      this.#parts.onRead(url.href, failure instanceof Error ? failure.message : String(failure));
+      this.#parts.onRead(url.href, messageOf(failure));
     }
   }
 }

@@ -2,7 +2,7 @@
  * The State Views of a database that this node maintains, each with its folds: the only one, or one per combination of
  * parameter values that was read here.
  */
-import { DatabaseError, instantFromMs } from '#base';
+import { DatabaseError, instantFromMs, messageOf } from '#base';
 import type { Binding } from '#cluster';
 import type { AdvanceStep, MaintainedView, MaintenanceOutcome, ViewParameters } from '#components';
 import {
@@ -114,7 +114,7 @@ export class MaintainedViews {
     } catch (failure) {
       if (isFatal(failure)) this.#onFatal(failure);
       if (isFatal(failure) || isGone(failure)) return GONE;
-      const message = failure instanceof Error ? failure.message : String(failure);
+      const message = messageOf(failure);
       return { kind: 'failed', code: 'WasmExecutionError', message };
     }
   }

@@ -19,6 +19,7 @@
  *   G19 A process that exceeds a time or memory limit is killed, and a process that has grown is replaced while it
  *       is idle.
  */
+import { messageOf } from '#base';
 import type { Value } from '../abi/values.ts';
 import type { Fault, FaultCode } from '../faults.ts';
 import { NOTHING_SPENT, type Spent } from '../guest/calls.ts';
@@ -333,7 +334,7 @@ export class ExecutorSlot {
     if (asking === undefined) return;
     this.#asking = asker;
     const result = await asking.job.host(call).catch((error: unknown): HostResult => {
-      return { kind: 'failed', message: error instanceof Error ? error.message : String(error) };
+      return { kind: 'failed', message: messageOf(error) };
     });
     if (this.#asking === asker) {
       this.#asking = undefined;
