@@ -72,12 +72,12 @@ const DIVIDED: ReadonlySet<FaultCode> = new Set([
 const LOST_MAX = 3;
 
 export async function foldBatch(fold: BatchFold, batch: GuestBatch): Promise<Folded> {
-  const outcome = await patiently(fold, batch);
+  const outcome = await foldedAgainIfLost(fold, batch);
   if (outcome.kind === 'state') return outcome;
   if (outcome.kind === 'fault' && !DIVIDED.has(outcome.fault.code)) return failedBy(outcome.fault);
   // A refusal occurs again in the parts, which find the refused event.
   if (batch.count > 1) return foldParts(fold, batch, outcome.kind === 'fault' ? partsOf(outcome.fault.code) : 2);
-  const again = outcome.kind === 'error' ? outcome : await patiently(fold, batch);
+  const again = outcome.kind === 'error' ? outcome : await foldedAgainIfLost(fold, batch);
   return again.kind === 'state' ? again : failedAt(eventIn(fold, batch), again);
 }
 
@@ -141,7 +141,7 @@ function textOf(value: Value): string {
   return typeof value === 'string' ? quote(value) : JSON.stringify(value);
 }
 
-async function patiently(fold: BatchFold, { state, events }: GuestBatch): Promise<FoldOutcome> {
+async function foldedAgainIfLost(fold: BatchFold, { state, events }: GuestBatch): Promise<FoldOutcome> {
   const { executors, artifact, lane, bounds, shown, givesWay, signal } = fold;
   const call = { artifact, lane, ...bounds, wasi: FOLD_WASI, givesWay, signal, shown, state, events };
   let outcome = await executors.fold(call);

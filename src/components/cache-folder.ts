@@ -142,7 +142,7 @@ export class CacheFolder {
     }
     this.#add(name, bytes);
     if (content.length <= UNREAD_BYTES_MAX) this.#hold(name, content);
-    else this.#letGo(name);
+    else this.#release(name);
     await this.#makeRoom();
   }
 
@@ -184,24 +184,24 @@ export class CacheFolder {
   #forget(name: string): void {
     this.#bytes -= this.#files.get(name) ?? 0;
     this.#files.delete(name);
-    this.#letGo(name);
+    this.#release(name);
     const group = this.#groups.get(groupOf(name));
     group?.delete(name);
     if (group?.size === 0) this.#groups.delete(groupOf(name));
   }
 
   #hold(name: string, content: Uint8Array): void {
-    this.#letGo(name);
+    this.#release(name);
     if (content.length > this.#options.memoryBytesMax) return;
     this.#held.set(name, content);
     this.#memoryBytes += content.length;
     for (const oldest of this.#held.keys()) {
       if (this.#memoryBytes <= this.#options.memoryBytesMax) return;
-      this.#letGo(oldest);
+      this.#release(oldest);
     }
   }
 
-  #letGo(name: string): void {
+  #release(name: string): void {
     this.#memoryBytes -= this.#held.get(name)?.length ?? 0;
     this.#held.delete(name);
   }

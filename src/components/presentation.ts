@@ -14,13 +14,13 @@ export interface PresentationParts {
   readonly turns: PresenterTurns;
   /** Reserves memory; returns false when it is exhausted. */
   grow(bytes: number): boolean;
-  onPutAway(): void;
+  onSuspended(): void;
   /** Called once, when it has released everything. */
   onOver(): void;
 }
 
 /** A guest that waits in a write because its buffer is full. */
-interface Standing {
+interface WriteWait {
   readonly sinceMs: number;
   readonly goOn: (isRead: boolean) => void;
   readonly end: (error: Error) => void;
@@ -44,12 +44,12 @@ export class Presentation implements Turn {
   #lostCount = 0;
   #continuation: string | undefined;
   #hasWritten = false;
-  #standing: Standing | undefined;
-  #stoodMs = 0;
+  #wait: WriteWait | undefined;
+  #waitedMs = 0;
   #stopConsidering: (() => void) | undefined;
   /** It has lost its turn, and continues when the reader has caught up. */
   #isAway = false;
-  #isPutAway = false;
+  #isSuspended = false;
   #isCancelled = false;
   /** The guest has finished; unread output may remain. */
   #isMade = false;
@@ -96,15 +96,15 @@ export class Presentation implements Turn {
     return this.#asked.artifact.digest;
   }
 
-  stoodMs(): number | undefined {
-    if (this.#standing === undefined) return undefined;
-    return this.#stoodMs + this.#parts.time.monotonicMs() - this.#standing.sinceMs;
+  waitedMs(): number | undefined {
+    if (this.#wait === undefined) return undefined;
+    return this.#waitedMs + this.#parts.time.monotonicMs() - this.#wait.sinceMs;
   }
 
-  putAway(): void {
-    this.#isPutAway = true;
-    const standing = this.#rise();
-    standing?.end(new Error('The presentation is suspended'));
+  suspend(): void {
+    this.#isSuspended = true;
+    const wait = this.#endWait();
+    wait?.end(new Error('The presentation is suspended'));
   }
 
   /** One turn: runs the guest from its start to its end, or until it is suspended. */
@@ -116,11 +116,11 @@ export class Presentation implements Turn {
       turns.end(this);
       return;
     }
-    this.#isPutAway = false;
-    this.#stoodMs = 0;
+    this.#isSuspended = false;
+    this.#waitedMs = 0;
     this.#body.beginAgain();
     const outcome = await executors.call(this.#call());
-    this.#rise()?.stopTimers();
+    this.#endWait()?.stopTimers();
     turns.end(this);
     this.#fuel = Math.max(1, this.#fuel - outcome.spent.fuel);
     this.#settle(outcome);
@@ -149,8 +149,8 @@ export class Presentation implements Turn {
     if (this.#isClosed) return;
     const isLost = outcome.kind === 'fault' && outcome.fault.code === 'ExecutorLost';
     if (isLost) this.#lostCount++;
-    if (this.#isPutAway) this.#parts.onPutAway();
-    if (this.#isPutAway || (isLost && this.#lostCount < LOST_MAX)) {
+    if (this.#isSuspended) this.#parts.onSuspended();
+    if (this.#isSuspended || (isLost && this.#lostCount < LOST_MAX)) {
       this.#isAway = true;
       this.#taken();
       return;
@@ -187,7 +187,7 @@ export class Presentation implements Turn {
       return this.#fail(`Its body has more than ${bodyBytesMax} bytes`);
     }
     if (this.#body.madeCount > 0) this.#begin();
-    return this.#body.heldBytes < this.#aheadBytes || this.#stand();
+    return this.#body.heldBytes < this.#aheadBytes || this.#waitForReader();
   }
 
   #continueWith(token: string): undefined {
@@ -213,15 +213,15 @@ export class Presentation implements Turn {
   }
 
   /** Waits until the reader has taken something, or the presentation is suspended. */
-  #stand(): Promise<boolean> {
+  #waitForReader(): Promise<boolean> {
     const { time, settings } = this.#parts;
     const { promise, resolve, reject } = Promise.withResolvers<boolean>();
-    const stopIdle = time.after(settings.idleMs, () => this.putAway());
+    const stopIdle = time.after(settings.idleMs, () => this.suspend());
     const stopTimers = (): void => {
       this.#stopConsidering?.();
       stopIdle();
     };
-    this.#standing = { sinceMs: time.monotonicMs(), goOn: resolve, end: reject, stopTimers };
+    this.#wait = { sinceMs: time.monotonicMs(), goOn: resolve, end: reject, stopTimers };
     this.#considerLater();
     return promise;
   }
@@ -229,20 +229,20 @@ export class Presentation implements Turn {
   /** Schedules a check that may suspend it for others after its maximum wait. */
   #considerLater(): void {
     const { time, settings, turns } = this.#parts;
-    const leftMs = settings.standMs - (this.stoodMs() ?? 0);
+    const leftMs = settings.readerWaitMs - (this.waitedMs() ?? 0);
     if (leftMs <= 0) turns.consider();
     // A timer may fire early, because it counts from the start of its turn of the event loop.
     else this.#stopConsidering = time.after(Math.ceil(leftMs), () => this.#considerLater());
   }
 
   /** Ends the wait. */
-  #rise(): Standing | undefined {
-    const standing = this.#standing;
-    if (standing === undefined) return undefined;
-    this.#stoodMs += this.#parts.time.monotonicMs() - standing.sinceMs;
-    standing.stopTimers();
-    this.#standing = undefined;
-    return standing;
+  #endWait(): WriteWait | undefined {
+    const wait = this.#wait;
+    if (wait === undefined) return undefined;
+    this.#waitedMs += this.#parts.time.monotonicMs() - wait.sinceMs;
+    wait.stopTimers();
+    this.#wait = undefined;
+    return wait;
   }
 
   /** The reader has taken a part. */
@@ -250,7 +250,7 @@ export class Presentation implements Turn {
     if (this.#isClosed) return;
     const { heldBytes } = this.#body;
     if (this.#isMade && heldBytes === 0) this.#close();
-    if (this.#standing !== undefined && heldBytes < this.#aheadBytes) this.#rise()?.goOn(true);
+    if (this.#wait !== undefined && heldBytes < this.#aheadBytes) this.#endWait()?.goOn(true);
     if (!this.#isAway || heldBytes > this.#aheadBytes / 2) return;
     const { aheadBytesMax } = this.#parts.settings;
     if (this.#aheadBytes * 2 <= aheadBytesMax && this.#parts.grow(this.#aheadBytes)) this.#aheadBytes *= 2;
@@ -269,7 +269,7 @@ export class Presentation implements Turn {
     this.#body.end({ kind: 'failed', error });
     this.#begun.resolve(this.#hasWritten ? undefined : error);
     this.#close();
-    this.#rise()?.goOn(false);
+    this.#endWait()?.goOn(false);
     // Most guests wait in a write, and end when the write fails because the reader is gone.
     const { time, settings } = this.#parts;
     if (!this.#isMade) time.after(settings.graceMs, () => this.#wanted.abort(why));

@@ -27,7 +27,7 @@ const MIB = 1024 * KIB;
 
 export const DEFAULT_PRESENTERS: PresenterSettings = {
   runningMax: DEFAULT_EXECUTORS.count,
-  standMs: 20,
+  readerWaitMs: 20,
   guest: {
     limits: { fuel: 200_000_000_000, outputBytesMax: 512 * MIB, hostCallsMax: 1_000_000 },
     time: { wallMs: 65_000, cpuMs: 30_000, quietCpuMs: 5_000 },

@@ -12,9 +12,9 @@ export interface Turn {
   /** Its component; presentations of one component share its turns. */
   readonly component: string;
   /** Time that it has waited for its reader in this turn; undefined when it does not wait now. */
-  stoodMs(): number | undefined;
+  waitedMs(): number | undefined;
   /** Asks it to end its turn soon. */
-  putAway(): void;
+  suspend(): void;
 }
 
 interface Waiting {
@@ -26,7 +26,7 @@ export interface TurnSettings {
   /** Maximum number of concurrent turns. */
   readonly runningMax: number;
   /** Maximum total wait for the reader in a turn, while others wait for one. */
-  readonly standMs: number;
+  readonly readerWaitMs: number;
 }
 
 export class PresenterTurns {
@@ -96,13 +96,13 @@ export class PresenterTurns {
   consider(): void {
     const wanted = this.#waiting.length - this.#leaving.size;
     if (wanted <= 0) return;
-    const standing = [...this.#running].flatMap((turn) => {
-      const stoodMs = this.#leaving.has(turn) ? undefined : turn.stoodMs();
-      return stoodMs === undefined || stoodMs < this.#settings.standMs ? [] : [{ turn, stoodMs }];
+    const overdue = [...this.#running].flatMap((turn) => {
+      const waitedMs = this.#leaving.has(turn) ? undefined : turn.waitedMs();
+      return waitedMs === undefined || waitedMs < this.#settings.readerWaitMs ? [] : [{ turn, waitedMs }];
     });
-    for (const { turn } of standing.toSorted((one, other) => other.stoodMs - one.stoodMs).slice(0, wanted)) {
+    for (const { turn } of overdue.toSorted((one, other) => other.waitedMs - one.waitedMs).slice(0, wanted)) {
       this.#leaving.add(turn);
-      turn.putAway();
+      turn.suspend();
     }
   }
 }

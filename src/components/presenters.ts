@@ -43,7 +43,7 @@ export interface PresenterFigures {
   readonly running: number;
   readonly waiting: number;
   readonly heldBytes: number;
-  readonly putAway: number;
+  readonly suspended: number;
 }
 
 export class Presenters {
@@ -52,7 +52,7 @@ export class Presenters {
   readonly #settings: PresenterSettings;
   readonly #turns: PresenterTurns;
   #heldBytes = 0;
-  #putAwayCount = 0;
+  #suspendedCount = 0;
 
   constructor(executors: PresenterExecutors, time: PresenterTime, settings: PresenterSettings = DEFAULT_PRESENTERS) {
     this.#executors = executors;
@@ -66,7 +66,7 @@ export class Presenters {
       running: this.#turns.runningCount,
       waiting: this.#turns.waitingCount,
       heldBytes: this.#heldBytes,
-      putAway: this.#putAwayCount,
+      suspended: this.#suspendedCount,
     };
   }
 
@@ -86,7 +86,7 @@ export class Presenters {
         heldBytes += isHeld ? moreBytes : 0;
         return isHeld;
       },
-      onPutAway: () => void this.#putAwayCount++,
+      onSuspended: () => void this.#suspendedCount++,
       onOver: () => void (this.#heldBytes -= heldBytes),
     });
     const cancel = (): void => presentation.cancel();

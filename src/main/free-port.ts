@@ -23,9 +23,9 @@ const ANSWERS_WITHIN_MS = 500;
 export async function untilFree(address: Address, logger: Logger): Promise<void> {
   if (address.port === 0) return;
   const endMs = performance.now() + HELD_MS_MAX;
-  for (let isTold = false; (await codeOfBinding(address)) === 'EADDRINUSE'; isTold = true) {
+  for (let isReported = false; (await codeOfBinding(address)) === 'EADDRINUSE'; isReported = true) {
     if (performance.now() > endMs || (await isAnswered(address))) return;
-    if (!isTold) logger.warn('port-held', { address: formatAddress(address) });
+    if (!isReported) logger.warn('port-held', { address: formatAddress(address) });
     await delay(LOOK_MS);
   }
 }

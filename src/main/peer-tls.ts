@@ -30,7 +30,7 @@ export interface CoreTls {
 interface PeerTlsParts {
   readonly logger: Logger;
   readonly metrics: Metrics;
-  readonly lookMs?: number;
+  readonly checkMs?: number;
 }
 
 /**
@@ -98,8 +98,8 @@ export class NodePeerTls implements Disposable {
       used: material,
       read: () => readFiles(settings),
       use: (found) => this.#use(found),
-      onReload: (outcome) => this.#told(outcome),
-      lookMs: parts.lookMs,
+      onReload: (outcome) => this.#report(outcome),
+      checkMs: parts.checkMs,
     });
   }
 
@@ -123,7 +123,7 @@ export class NodePeerTls implements Disposable {
     this.#show(certificate);
   }
 
-  #told(outcome: Result<void, string>): void {
+  #report(outcome: Result<void, string>): void {
     const { logger, metrics } = this.#parts;
     metrics.counter('cairn_peer_tls_reloads_total', { result: outcome.kind === 'ok' ? 'loaded' : 'failed' }).add();
     if (outcome.kind === 'ok') return;

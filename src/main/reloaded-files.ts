@@ -2,10 +2,10 @@
  * Re-reads files while a node runs.
  *
  * ```
- *   every 2 s: read ── as it is in use ──> nothing
- *                └── otherwise ── the same as at the look before ── right ──> used
- *                                          │                         └── wrong ──> reported once; the old content stays
- *                                          └── not yet: it may still be written
+ *   every 2 s: read ── same as in use ──> nothing
+ *                └── otherwise ── same as at the last check ── valid ──> used
+ *                                      │                   └── invalid ──> reported once; the old content stays
+ *                                      └── not yet: it may still be written
  * ```
  *
  * Invalid content is tried again at each check, because a certificate may become valid later.
@@ -15,7 +15,7 @@
  */
 import { failure, messageOf, ok, type Result } from '#base';
 
-const LOOK_MS = 2_000;
+const CHECK_MS = 2_000;
 
 export interface ReloadedFilesParts<Contents> {
   /** Content that is in use. */
@@ -26,27 +26,27 @@ export interface ReloadedFilesParts<Contents> {
   readonly use: (contents: Contents) => void;
   /** Reports that new content is in use, or why it is not. */
   readonly onReload: (outcome: Result<void, string>) => void;
-  readonly lookMs?: number | undefined;
+  readonly checkMs?: number | undefined;
 }
 
 export class ReloadedFiles<Contents> implements Disposable {
   readonly #parts: ReloadedFilesParts<Contents>;
-  readonly #looking: NodeJS.Timeout;
+  readonly #timer: NodeJS.Timeout;
   #used: string;
   /** Content of the previous check that is not in use. */
-  #other: { readonly content: string; isTold: boolean } | undefined;
+  #other: { readonly content: string; isReported: boolean } | undefined;
 
   constructor(parts: ReloadedFilesParts<Contents>) {
     this.#parts = parts;
     this.#used = JSON.stringify(parts.used);
-    this.#looking = setInterval(() => this.#look(), parts.lookMs ?? LOOK_MS).unref();
+    this.#timer = setInterval(() => this.#check(), parts.checkMs ?? CHECK_MS).unref();
   }
 
   [Symbol.dispose](): void {
-    clearInterval(this.#looking);
+    clearInterval(this.#timer);
   }
 
-  #look(): void {
+  #check(): void {
     const { read, use, onReload } = this.#parts;
     const found = outcomeOf(read);
     const content = found.kind === 'ok' ? JSON.stringify(found.value) : found.reason;
@@ -55,16 +55,16 @@ export class ReloadedFiles<Contents> implements Disposable {
       return;
     }
     if (content !== this.#other?.content) {
-      this.#other = { content, isTold: false };
+      this.#other = { content, isReported: false };
       return;
     }
-    const { isTold } = this.#other;
+    const { isReported } = this.#other;
     const used = found.kind === 'ok' ? outcomeOf(() => use(found.value)) : found;
     if (used.kind === 'ok') {
       this.#used = content;
       this.#other = undefined;
-    } else this.#other.isTold = true;
-    if (used.kind === 'ok' || !isTold) onReload(used);
+    } else this.#other.isReported = true;
+    if (used.kind === 'ok' || !isReported) onReload(used);
   }
 }
 

@@ -63,7 +63,7 @@ export async function serve(config: Config, signals: StopSignals): Promise<void>
   }
   const forget = (): void => forgetStarts(config.dataDir);
   process.once('exit', forget);
-  void signals.told.then(forget);
+  void signals.arrived.then(forget);
   // From here on a signal stops the node when it has started, or at once while it waits for a cluster.
   let isWaiting = false;
   const endWhileWaiting = (): void => {
@@ -72,7 +72,7 @@ export async function serve(config: Config, signals: StopSignals): Promise<void>
     logger.flush();
     process.exit(0);
   };
-  void signals.told.then(endWhileWaiting);
+  void signals.arrived.then(endWhileWaiting);
   const running = await start(config, logger, (waits) => {
     isWaiting = waits;
     endWhileWaiting();
@@ -82,7 +82,7 @@ export async function serve(config: Config, signals: StopSignals): Promise<void>
   logger.info('ready', { ...running.addresses });
   // For a person at a terminal. Programs that collect stderr expect only lines of JSON.
   if (process.stderr.isTTY) process.stderr.write(`Open ${running.addresses.http}\n`);
-  const by = await Promise.race([signals.told, running.toldToStop.then(() => BY_OPERATOR)]);
+  const by = await Promise.race([signals.arrived, running.stopRequested.then(() => BY_OPERATOR)]);
   logger.info('draining', { by, graceMs: config.shutdownGraceMs });
   await drained(running, config.shutdownGraceMs + CLOSING_MS, logger);
   const { leads } = running.unfinished;

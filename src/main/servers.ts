@@ -68,7 +68,7 @@ export interface Addresses {
 export interface RunningNode {
   readonly addresses: Addresses;
   /** Resolves when an operator drains the node (`cairn cluster drain`). */
-  readonly toldToStop: Promise<void>;
+  readonly stopRequested: Promise<void>;
   /** Transfers the leaderships and finishes requests in flight within the grace period, then closes everything. */
   drain(): Promise<void>;
   /** Work that is still pending. */
@@ -147,10 +147,10 @@ class Servers {
     const scrape = await this.#openScrape(probed.checks);
     const held = this.#starting.use(new HeldPorts({ logger, secure: this.#tls.ports }));
     const ports = await this.#holdPorts(held, probed.checks);
-    const told = Promise.withResolvers<void>();
+    const stopRequest = Promise.withResolvers<void>();
     const rules = readAccess(config, { ...given, custom: await loadExtractor(config, logger), files: this.#files });
     const tracing = await this.#openTracing();
-    const listeners = { onStopRequested: told.resolve, ...startListeners([held, probed], waiting) };
+    const listeners = { onStopRequested: stopRequest.resolve, ...startListeners([held, probed], waiting) };
     const node = await openNode({ ...given, shares: this.#shares, note: rules.note, peerTls, ...listeners });
     probed.node = node;
     const transport = await import('#transport');
@@ -178,7 +178,7 @@ class Servers {
     const looking = [this.#compilesAhead(service), this.#keepsViews(service, guests)];
     return {
       addresses: this.#addresses(fronts, node, scrape),
-      toldToStop: told.promise,
+      stopRequested: stopRequest.promise,
       get unfinished() {
         return node.unfinished;
       },

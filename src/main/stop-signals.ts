@@ -16,25 +16,25 @@ const SAME_SIGNAL_WITHIN_MS = 500;
 
 export class StopSignals {
   /** Resolves with the first signal. */
-  readonly told: Promise<NodeJS.Signals>;
+  readonly arrived: Promise<NodeJS.Signals>;
   /** The first signal, once it has arrived. */
   first: NodeJS.Signals | undefined;
   /** Called for a later SIGINT of a person who does not want to wait. */
   onAnother: (signal: NodeJS.Signals) => void = endAtOnce;
   /** Stops listening, so that a signal ends the process as usual. For commands that leave nothing half done. */
   readonly close: () => void;
-  #toldAtMs = 0;
+  #firstAtMs = 0;
 
   /** Starts listening. */
   constructor() {
     const { promise, resolve } = Promise.withResolvers<NodeJS.Signals>();
-    this.told = promise;
+    this.arrived = promise;
     const onSignal = (signal: NodeJS.Signals): void => {
       if (this.first === undefined) {
         this.first = signal;
-        this.#toldAtMs = performance.now();
+        this.#firstAtMs = performance.now();
         resolve(signal);
-      } else if (signal !== 'SIGTERM' && performance.now() - this.#toldAtMs > SAME_SIGNAL_WITHIN_MS) {
+      } else if (signal !== 'SIGTERM' && performance.now() - this.#firstAtMs > SAME_SIGNAL_WITHIN_MS) {
         this.onAnother(signal);
       }
     };

@@ -3,7 +3,7 @@
  *
  * ```
  *   accepted ── handshake ──> handed to the server
- *      └── no TLS, another version, no valid certificate, too slow ──> closed, and told of
+ *      └── no TLS, another version, no valid certificate, too slow ──> closed and reported
  * ```
  *
  * Open connections keep the certificate of their handshake. A connection in its handshake has no request yet, and is

@@ -24,7 +24,7 @@ import { TlsPorts } from './tls-ports.ts';
 interface TlsParts {
   readonly logger: Logger;
   readonly metrics: Metrics;
-  readonly lookMs?: number;
+  readonly checkMs?: number;
 }
 
 export class Tls implements Disposable {
@@ -40,7 +40,7 @@ export class Tls implements Disposable {
 
   /** @throws DatabaseError when a file cannot be read or is invalid. */
   constructor(settings: TlsSettings & Pick<Config, 'tlsClientAuth'>, parts: TlsParts) {
-    const { logger, metrics, lookMs } = parts;
+    const { logger, metrics, checkMs } = parts;
     this.#settings = settings;
     this.#parts = parts;
     const used = readTlsFiles(settings);
@@ -60,8 +60,8 @@ export class Tls implements Disposable {
       used,
       read: () => readTlsFiles(settings),
       use: (contents) => this.#use(contents),
-      onReload: (outcome) => this.#told(outcome),
-      lookMs,
+      onReload: (outcome) => this.#report(outcome),
+      checkMs,
     });
   }
 
@@ -92,7 +92,7 @@ export class Tls implements Disposable {
     this.#files?.[Symbol.dispose]();
   }
 
-  #told(outcome: Result<void, string>): void {
+  #report(outcome: Result<void, string>): void {
     const { logger, metrics } = this.#parts;
     metrics.counter('cairn_tls_reloads_total', { result: outcome.kind === 'ok' ? 'loaded' : 'failed' }).add();
     if (outcome.kind === 'ok') return;

@@ -33,7 +33,7 @@ export class SyncPipe {
 
   #fill(length: number): boolean {
     for (let at = 0; at < length; ) {
-      const count = patiently(() => readSync(this.#fd, this.#buffer, at, length - at, null));
+      const count = untilDone(() => readSync(this.#fd, this.#buffer, at, length - at, null));
       if (count === 0) return false;
       at += count;
     }
@@ -42,12 +42,12 @@ export class SyncPipe {
 
   #drain(bytes: Uint8Array): void {
     for (let at = 0; at < bytes.length; ) {
-      at += patiently(() => writeSync(this.#fd, bytes, at, bytes.length - at));
+      at += untilDone(() => writeSync(this.#fd, bytes, at, bytes.length - at));
     }
   }
 }
 
-function patiently(work: () => number): number {
+function untilDone(work: () => number): number {
   for (;;) {
     try {
       return work();

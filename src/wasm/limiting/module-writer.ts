@@ -39,6 +39,6 @@ export class ModuleWriter {
 }
 
 /** Frees the output of a writer: each step of publishing makes a copy of a large component. */
-export function letGo(made: Uint8Array): void {
+export function freeMemoryOf(made: Uint8Array): void {
   giveBack(made, made.buffer.byteLength);
 }

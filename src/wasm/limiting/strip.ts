@@ -5,7 +5,7 @@
  */
 import type { Span } from '../reading/binary-reader.ts';
 import { readSections } from '../reading/sections.ts';
-import { letGo, ModuleWriter } from './module-writer.ts';
+import { freeMemoryOf, ModuleWriter } from './module-writer.ts';
 
 const CUSTOM = 0;
 const CORE_MODULE = 1;
@@ -28,7 +28,7 @@ function rewritten(bytes: Uint8Array, span: Span, rewrite: Rewrite): Uint8Array 
 
     function put(made: Uint8Array): void {
       writer.section(section.id, made);
-      if (made.buffer !== bytes.buffer) letGo(made);
+      if (made.buffer !== bytes.buffer) freeMemoryOf(made);
     }
   }
   return writer.take();

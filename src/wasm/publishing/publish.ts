@@ -12,7 +12,7 @@ import type { Limited } from '../guest/calls.ts';
 import { type AskHost, Program } from '../guest/guest.ts';
 import { cap } from '../limiting/cap.ts';
 import { meter } from '../limiting/meter.ts';
-import { letGo } from '../limiting/module-writer.ts';
+import { freeMemoryOf } from '../limiting/module-writer.ts';
 import { rewriteModules } from '../limiting/strip.ts';
 import { type Inspected, type InspectOptions, inspect } from '../reading/inspect.ts';
 import { type Refusal, Refused, refusable } from '../reading/refusal.ts';
@@ -39,13 +39,13 @@ export function publish(bytes: Uint8Array, options: PublishOptions): Result<Publ
     const component = rewriteModules(bytes, (module) => {
       const capped = accepted(cap(module, growth));
       const metered = accepted(meter(capped));
-      letGo(capped);
+      freeMemoryOf(capped);
       return metered;
     });
     const artifact: Artifact = { digest, kind: options.kind, binding, component };
     smoke(artifact, options);
     const encoded = encodeArtifact(artifact);
-    letGo(component);
+    freeMemoryOf(component);
     return { digest, binding, artifact: encoded };
   });
 }

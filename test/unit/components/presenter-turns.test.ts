@@ -14,11 +14,11 @@ class Named implements Turn {
     return this.name.charAt(0);
   }
 
-  stoodMs(): undefined {
+  waitedMs(): undefined {
     return undefined;
   }
 
-  putAway(): void {
+  suspend(): void {
     throw new Error(`${this.name} does not stand`);
   }
 }
@@ -29,7 +29,7 @@ class Given {
   readonly #asked: Named[] = [];
 
   constructor(runningMax: number) {
-    this.#turns = new PresenterTurns({ runningMax, standMs: 1000 });
+    this.#turns = new PresenterTurns({ runningMax, readerWaitMs: 1000 });
   }
 
   async ask(...names: string[]): Promise<void> {

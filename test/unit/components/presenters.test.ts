@@ -34,7 +34,7 @@ describe('a presentation', { timeout: 60_000 }, () => {
     const { body } = begun(await own.open(await asking(COUNTING, { state: counted(partCount, partBytes) })));
     const read = await readAll(body);
     expect(read).toEqual({ digest: countedDigest(partCount, partBytes), byteCount: partCount * partBytes });
-    expect(own.figures()).toEqual({ running: 0, waiting: 0, heldBytes: 0, putAway: 0 });
+    expect(own.figures()).toEqual({ running: 0, waiting: 0, heldBytes: 0, suspended: 0 });
   });
 
   it.each([
@@ -73,12 +73,12 @@ describe('readers', { timeout: 60_000 }, () => {
   it('that pause free the executor for others, and get the whole body when they continue', async () => {
     const own = presenters(shared, { idleMs: 60_000 });
     const asked = await asking(COUNTING, { state: counted(200, 16 * KIB) });
-    const standing = begun(await own.open(asked));
+    const first = begun(await own.open(asked));
     await until(() => own.figures().running === 1 && own.figures().waiting === 0);
     const other = begun(await own.open({ ...asked, state: counted(3, 10) }));
     expect(await readAll(other.body)).toMatchObject({ digest: countedDigest(3, 10) });
-    expect(own.figures()).toMatchObject({ running: 0, putAway: 1 });
-    expect(await readAll(standing.body)).toMatchObject({ digest: countedDigest(200, 16 * KIB), code: undefined });
+    expect(own.figures()).toMatchObject({ running: 0, suspended: 1 });
+    expect(await readAll(first.body)).toMatchObject({ digest: countedDigest(200, 16 * KIB), code: undefined });
     expect(own.figures()).toMatchObject({ running: 0, heldBytes: 0 });
     expect(shared.figures()).toMatchObject({ kills: 0 });
   });

@@ -17,7 +17,7 @@ const other = authority.issue({ cn: 'other' });
 
 const ISSUER = 'CN=authority of the tests';
 const FIELDS = { subject: 'CN=one', issuer: ISSUER, names: '', until: expect.any(String) };
-const LOOK_MS = 5;
+const CHECK_MS = 5;
 
 let dir: TempDir;
 let ending: DisposableStack;
@@ -71,7 +71,7 @@ function open(files: Partial<Files> = {}): Tls {
     tlsClientAuth: 'require' as const,
     ...files,
   };
-  return ending.use(new Tls(settings, { logger: keeping(), metrics, lookMs: LOOK_MS }));
+  return ending.use(new Tls(settings, { logger: keeping(), metrics, checkMs: CHECK_MS }));
 }
 
 async function reloads(result: string): Promise<number> {
@@ -130,7 +130,7 @@ describe('files at the start', () => {
 
 /** As the node does it every now and then. */
 function look(times: number): void {
-  vi.advanceTimersByTime(times * LOOK_MS);
+  vi.advanceTimersByTime(times * CHECK_MS);
 }
 
 it('files that are replaced are used once they are as at the look before', async () => {
@@ -208,7 +208,7 @@ function settingsOf(peerTls: 'require' | 'prefer' = 'require') {
 }
 
 function openPeers(mode?: 'require' | 'prefer', files = {}): NodePeerTls | undefined {
-  const tls = openPeerTls({ ...settingsOf(mode), ...files }, { logger: keeping(), metrics, lookMs: LOOK_MS });
+  const tls = openPeerTls({ ...settingsOf(mode), ...files }, { logger: keeping(), metrics, checkMs: CHECK_MS });
   ending.defer(() => tls?.[Symbol.dispose]());
   return tls;
 }
