@@ -64,9 +64,53 @@ export function auditService(service: Service, actor: Actor, write: (record: Aud
   const note = noteFor(actor, write);
   return {
     ...service,
-    ...databaseActs(service, note),
-    ...componentActs(service, note),
-    ...keyActs(service, note),
+    createDatabase: note('create-database', service.createDatabase, ({ databaseName }, reply) => ({
+      database: databaseName,
+      databaseId: reply?.databaseId,
+    })),
+    deleteDatabase: note('delete-database', service.deleteDatabase, ({ databaseName, databaseId }, reply) => ({
+      database: databaseName,
+      databaseId: reply?.kind === 'deleted' ? reply.databaseId : databaseId,
+      result: reply?.kind,
+    })),
+    publishComponent: note('publish-component', service.publishComponent, ({ databaseName, definition }, reply) => ({
+      database: databaseName,
+      component: definition?.kind,
+      name: definition?.name,
+      version: reply?.version.version,
+      result: reply && (reply.isNew ? 'new-version' : 'known-version'),
+    })),
+    setVersionStatus: note(
+      'set-version-status',
+      service.setVersionStatus,
+      ({ databaseName, kind, name, version, status: { active, mode } }) => ({
+        ...versionOf(databaseName, { kind, name, version }),
+        status: active ? `active, ${mode}` : 'inactive',
+      }),
+    ),
+    deleteVersions: note('delete-versions', service.deleteVersions, ({ databaseName, ...asked }) =>
+      versionOf(databaseName, asked),
+    ),
+    expireSnapshots: note('expire-snapshots', service.expireSnapshots, ({ databaseName, name }, reply) => ({
+      ...versionOf(databaseName, { kind: 'state-view', name }),
+      foldEpoch: reply?.foldEpoch,
+    })),
+    issueApiKey: note('issue-api-key', service.issueApiKey, ({ name, grants }, reply) => ({
+      key: reply?.key.id,
+      name,
+      roles: grants.map(formatGrant),
+    })),
+    rotateApiKey: note('rotate-api-key', service.rotateApiKey, ({ id }, reply) => ({ key: id, name: reply?.key.name })),
+    revokeApiKey: note('revoke-api-key', service.revokeApiKey, ({ id, expiresAtMs }) => ({
+      key: id,
+      expiresAt: expiresAtMs && new Date(expiresAtMs).toISOString(),
+    })),
+    issueToken: note('issue-token', service.issueToken, ({ name, grants }, reply) => ({
+      key: reply?.key.id,
+      name,
+      roles: grants.map(formatGrant),
+    })),
+    revokeToken: note('revoke-token', service.revokeToken, ({ id }) => ({ key: id })),
     administerCluster: (request) => {
       const order = actIn(request.order);
       if (order === undefined) return service.administerCluster(request);
@@ -91,77 +135,11 @@ function noteFor({ id, name }: Actor, write: (record: AuditRecord) => void): Not
   };
 }
 
-function databaseActs(service: Service, note: Note): Pick<Service, 'createDatabase' | 'deleteDatabase'> {
-  return {
-    createDatabase: note('create-database', service.createDatabase, ({ databaseName }, reply) => ({
-      database: databaseName,
-      databaseId: reply?.databaseId,
-    })),
-    deleteDatabase: note('delete-database', service.deleteDatabase, ({ databaseName, databaseId }, reply) => ({
-      database: databaseName,
-      databaseId: reply?.kind === 'deleted' ? reply.databaseId : databaseId,
-      result: reply?.kind,
-    })),
-  };
-}
-
-type ComponentActs = Pick<Service, 'publishComponent' | 'setVersionStatus' | 'deleteVersions' | 'expireSnapshots'>;
-
-function componentActs(service: Service, note: Note): ComponentActs {
-  return {
-    publishComponent: note('publish-component', service.publishComponent, ({ databaseName, definition }, reply) => ({
-      database: databaseName,
-      component: definition?.kind,
-      name: definition?.name,
-      version: reply?.version.version,
-      result: reply && (reply.isNew ? 'new-version' : 'known-version'),
-    })),
-    setVersionStatus: note(
-      'set-version-status',
-      service.setVersionStatus,
-      ({ databaseName, kind, name, version, status: { active, mode } }) => ({
-        ...versionOf(databaseName, { kind, name, version }),
-        status: active ? `active, ${mode}` : 'inactive',
-      }),
-    ),
-    deleteVersions: note('delete-versions', service.deleteVersions, ({ databaseName, ...asked }) =>
-      versionOf(databaseName, asked),
-    ),
-    expireSnapshots: note('expire-snapshots', service.expireSnapshots, ({ databaseName, name }, reply) => ({
-      ...versionOf(databaseName, { kind: 'state-view', name }),
-      foldEpoch: reply?.foldEpoch,
-    })),
-  };
-}
-
 function versionOf(
   database: string,
   { kind, name, version }: Pick<DeleteVersionsRequest, 'kind' | 'name' | 'version'>,
 ): About {
   return { database, component: kind, name, version: typeof version === 'number' ? version : `${version ?? 'all'}` };
-}
-
-type KeyActs = Pick<Service, 'issueApiKey' | 'rotateApiKey' | 'revokeApiKey' | 'issueToken' | 'revokeToken'>;
-
-function keyActs(service: Service, note: Note): KeyActs {
-  return {
-    issueApiKey: note('issue-api-key', service.issueApiKey, ({ name, grants }, reply) => ({
-      key: reply?.key.id,
-      name,
-      roles: grants.map(formatGrant),
-    })),
-    rotateApiKey: note('rotate-api-key', service.rotateApiKey, ({ id }, reply) => ({ key: id, name: reply?.key.name })),
-    revokeApiKey: note('revoke-api-key', service.revokeApiKey, ({ id, expiresAtMs }) => ({
-      key: id,
-      expiresAt: expiresAtMs && new Date(expiresAtMs).toISOString(),
-    })),
-    issueToken: note('issue-token', service.issueToken, ({ name, grants }, reply) => ({
-      key: reply?.key.id,
-      name,
-      roles: grants.map(formatGrant),
-    })),
-    revokeToken: note('revoke-token', service.revokeToken, ({ id }) => ({ key: id })),
-  };
 }
 
 /** Undefined when another node decides the request. */
