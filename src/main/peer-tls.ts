@@ -12,9 +12,9 @@ import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import type { Result } from '#base';
 import type { Logger, Metrics } from '#observability';
 import { type PeerSecret, PeerTls, type PeerTlsMaterial, type PeerTlsMode } from '#transport/peer';
-import type { PeerTlsSettings } from './peer-tls-settings.ts';
 import { ReloadedFiles } from './reloaded-files.ts';
 import { contentOf } from './setting-files.ts';
+import type { PeerTlsSettings } from './settings.ts';
 import { certificatesIn, checked, checkValidity, contentIfNamed, keyIn, validityFault, wrong } from './tls-files.ts';
 
 /** The files of certificates, or of the secret; the others are `none`. */

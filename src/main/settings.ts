@@ -10,7 +10,6 @@ import { LOG_LEVELS, type LogLevel } from '#observability';
 import { certificateRoles } from './certificate-roles.ts';
 import { databaseQuotas } from './database-quotas.ts';
 import { type OutsideRule, outsideRules } from './outside-addresses.ts';
-import { PEER_TLS_SETTINGS, type PeerTlsSettings } from './peer-tls-settings.ts';
 import {
   addresses,
   baseUrl,
@@ -30,7 +29,7 @@ import {
 import { TOKEN_SETTINGS, type TokenSettings } from './token-settings.ts';
 
 /** Settings of a running node, read once and frozen. */
-export interface Config extends TokenSettings, PeerTlsSettings {
+export interface Config extends TokenSettings {
   readonly dataDir: string;
   readonly host: string;
   readonly grpcPort: number;
@@ -68,6 +67,11 @@ export interface Config extends TokenSettings, PeerTlsSettings {
   readonly tlsClientCaFile: string;
   readonly tlsClientAuth: 'request' | 'require';
   readonly authCertificateRoles: readonly CertificateRule[];
+  readonly peerTlsCertFile: string;
+  readonly peerTlsKeyFile: string;
+  readonly peerTlsCaFile: string;
+  readonly peerSecretFile: string;
+  readonly peerTls: 'require' | 'prefer' | 'off';
   readonly corsOrigins: '*' | readonly string[];
   readonly readWaitMs: number;
   readonly shutdownGraceMs: number;
@@ -96,6 +100,9 @@ export interface Config extends TokenSettings, PeerTlsSettings {
   readonly maintenanceFolds: number;
   readonly maintenanceScheduleMs: number;
 }
+
+/** Settings of TLS between nodes. */
+export type PeerTlsSettings = Pick<Config, Extract<keyof Config, `peerTls${string}` | 'peerSecretFile'>>;
 
 const KIB = 2 ** 10;
 const MIB = 2 ** 20;
@@ -247,7 +254,21 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     default: [],
     help: 'Roles of gRPC clients by the names in their certificates: a name as CN=, DNS= or URI=, and roles as in docs/security.md. A certificate with several of these names has the roles of all of them. A valid certificate with none of them has no role and may do nothing.',
   },
-  ...PEER_TLS_SETTINGS,
+  peerTlsCertFile: optionalFile(
+    'Certificate of this node for peers in PEM, followed by its intermediate certificates, valid for servers, for clients and for advertise-host. With it, peer-port uses TLS 1.3 and refuses clients without a certificate signed by peer-tls-ca-file. A replaced file is used within seconds. none: no certificate.',
+  ),
+  peerTlsKeyFile: optionalFile('Private key of peer-tls-cert-file in PEM, without a passphrase.'),
+  peerTlsCaFile: optionalFile(
+    'Certificate authorities, in PEM, that sign the certificates of nodes and of operators for peer-port. Every holder of such a certificate has all rights of a node, so these authorities should sign nothing else.',
+  ),
+  peerSecretFile: optionalFile(
+    'Alternative to certificates: a file with one line, a secret of at least 32 characters, the same on every node. peer-port then uses TLS and refuses clients without the secret. A replaced file is used within seconds. none: no secret.',
+  ),
+  peerTls: {
+    type: oneOf(['require', 'prefer', 'off']),
+    default: 'require',
+    help: 'TLS at peer-port. require: every connection needs TLS, with peer-tls-cert-file or peer-secret-file. prefer: connections without TLS are accepted too, and nodes without TLS are dialled without it; for changing a running cluster to TLS or back, node by node. off: allows auth=on without peer-tls-cert-file and peer-secret-file; every client that reaches the port then has all rights.',
+  },
   ...TOKEN_SETTINGS,
   corsOrigins: {
     type: origins,
