@@ -38,14 +38,14 @@ export interface LimitTable {
 export const NOT_MET: Readonly<Record<string, string>> = {
   ITEM_ANSWER_BYTES: 'what is reserved for an answer',
   PAGE_ANSWER_BYTES: 'what is reserved for a page',
-  PIECE_BYTES: 'how much is worked on in one go',
+  PIECE_BYTES: 'how much is processed at once',
   PRESENCE_ASK_MS: 'how often a client is asked whether it is there',
   readWaitMs: 'the setting --read-wait-ms',
-  tailEventsMax: 'how many events are handed over at once',
-  tailBytesMax: 'what is kept for all followers',
-  tailGapMax: 'whose reading is shared',
-  viewLookMs: 'how soon a change of what is kept up is seen',
-  viewLooksMax: 'databases that are looked at in one go',
+  tailEventsMax: 'how many events a subscription passes on at once',
+  tailBytesMax: 'the cache that subscribers share',
+  tailGapMax: 'subscribers that read together',
+  viewPollMs: 'how soon a change of the maintained views is noticed',
+  viewsPerPollMax: 'databases per check',
   maintainedMax: 'beyond it a read folds by itself',
 };
 

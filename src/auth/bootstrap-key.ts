@@ -5,7 +5,7 @@
  */
 import { failure, ok, type Result } from '#base';
 import { isSameHash, secretHash } from './api-key.ts';
-import { type Extractor, type Found, NOTHING, type Principal } from './extractor.ts';
+import { type Extractor, NOTHING, type Principal } from './extractor.ts';
 import { KEY_INPUTS, proofOf, type SentSecret, sentSecret } from './key-extractor.ts';
 
 /** Returns SHA-256 of the key in use, which is another object once the key was replaced. */

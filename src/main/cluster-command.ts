@@ -20,10 +20,10 @@ import { EXIT_REFUSED, refused, runCommandLine } from './command-output.ts';
 import type { PeerTlsFiles } from './peer-tls.ts';
 import { type Environment, PEER_TLS_HELP } from './peer-tls-options.ts';
 
-const LOOK_MS = 1_000;
+const POLL_MS = 1_000;
 const NO_CATALOG = 'Recovering a database needs a quorum of the catalog: docs/operations/recovery.md';
 /** Number of consecutive answers before an active node counts as kept: a restarted node may not know that it leaves. */
-const KEPT_LOOKS = 5;
+const RECOMMISSIONED_POLLS = 5;
 /** `--wait` gives up after this many consecutive requests without an answer. */
 const UNANSWERED_MAX = 60;
 
@@ -149,18 +149,18 @@ function isPrecondition(reply: AdminReply): boolean {
 /** Waits until the node is removed. Leaving does not depend on this wait. */
 async function awaitRemoval(at: Address, node: NodeId, ports: Asking): Promise<number> {
   const { out, err } = ports;
-  let said = -1;
+  let reported = -1;
   let kept = 0;
-  for await (const { nodes } of looks([at], ports)) {
+  for await (const { nodes } of polled([at], ports)) {
     const found = nodes.find((each) => each.node === node);
     if (found?.state === 'removed') {
       out(renderDone(found));
       return 0;
     }
     kept = found?.state === 'active' ? kept + 1 : 0;
-    if (kept === KEPT_LOOKS) throw refused(`node ${node} no longer leaves; it was recommissioned`);
-    if (found !== undefined && found.copies !== said) err(`node ${node} still holds ${found.copies} databases\n`);
-    said = found?.copies ?? said;
+    if (kept === RECOMMISSIONED_POLLS) throw refused(`node ${node} no longer leaves; it was recommissioned`);
+    if (found !== undefined && found.copies !== reported) err(`node ${node} still holds ${found.copies} databases\n`);
+    reported = found?.copies ?? reported;
   }
   throw refused(`no node answers any more; node ${node} continues to leave, as status shows at a node that answers`);
 }
@@ -176,7 +176,7 @@ async function drainAndWait(asked: Put, ports: Asking): Promise<number> {
 
 /** Polls the other nodes until the node has stopped. It may have been started again in between. */
 async function awaitEnd(known: readonly Address[], node: NodeId, ports: Asking): Promise<number> {
-  for await (const { nodes } of looks(known, ports)) {
+  for await (const { nodes } of polled(known, ports)) {
     const found = nodes.find((each) => each.node === node);
     if (found?.answers === true && found.isDraining) continue;
     ports.out(found?.answers === true ? `node ${node} has ended, and is back\n` : `node ${node} has ended\n`);
@@ -189,13 +189,13 @@ async function awaitEnd(known: readonly Address[], node: NodeId, ports: Asking):
  * Polls the description of the cluster until no node answers any more. The polled node may leave or drain itself, so
  * the next one is polled when it does not answer.
  */
-async function* looks(
+async function* polled(
   known: readonly Address[],
   { ask, placeOf, pause = sleep }: Asking,
 ): AsyncGenerator<ClusterDescription, void> {
   let places = known;
   for (let unanswered = 0; unanswered < UNANSWERED_MAX; ) {
-    await pause(LOOK_MS);
+    await pause(POLL_MS);
     const [place, ...others] = places;
     if (place === undefined) return;
     const reply = await ask(place, { order: { kind: 'describe' }, isPassedOn: false }, ORDER_MS);

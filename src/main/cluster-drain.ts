@@ -2,7 +2,7 @@
  * `cairn cluster drain --stay`, `--dry-run` and `undrain`, for preStop hooks and manual upgrades.
  *
  * ```
- *   ask ── begun ──> look ── no leaderships left ──> 0
+ *   ask ── begun ──> poll ── no leaderships left ──> 0
  *    │ ^── later ──┘  │ ^── some left ──┘
  *    ├── no quorum: 3  └── the time is over: 4
  *    └── not in service, or no leader: 1
@@ -33,7 +33,7 @@ const EXIT_LEFT = 4;
 export const ORDER_MS = 15_000;
 /** Minimum timeout of a request, when the drain has almost timed out. */
 const ORDER_LEAST_MS = 1_000;
-const LOOK_MS = 250;
+const POLL_MS = 250;
 /** Longer than an election. A catalog without a leader for this long has no quorum, and no leadership can move. */
 const ELECTION_MS = 15_000;
 
@@ -116,7 +116,7 @@ async function drainWithin(asked: AskedDrain, ports: DrainPorts): Promise<number
       left = movableLeads;
       target = { ...asked, node };
     }
-    await pause(LOOK_MS);
+    await pause(POLL_MS);
   }
 }
 

@@ -46,16 +46,16 @@ function isFactory(value: unknown): value is () => unknown {
 }
 
 function faultLog(logger: Logger): (why: string) => void {
-  let saidAtMs = Number.NEGATIVE_INFINITY;
+  let loggedAtMs = Number.NEGATIVE_INFINITY;
   let unsaid = 0;
   return (why) => {
     const nowMs = performance.now();
-    if (nowMs - saidAtMs < LOGGED_MS) {
+    if (nowMs - loggedAtMs < LOGGED_MS) {
       unsaid++;
       return;
     }
     logger.warn('auth-extractor-failed', { why, unsaid });
-    saidAtMs = nowMs;
+    loggedAtMs = nowMs;
     unsaid = 0;
   };
 }

@@ -13,7 +13,7 @@ import type { Logger } from '#observability';
 
 /** TIME_WAIT, and a little more. */
 const HELD_MS_MAX = 65_000;
-const LOOK_MS = 200;
+const POLL_MS = 200;
 const ANSWERS_WITHIN_MS = 500;
 
 /**
@@ -26,7 +26,7 @@ export async function untilFree(address: Address, logger: Logger): Promise<void>
   for (let isReported = false; (await codeOfBinding(address)) === 'EADDRINUSE'; isReported = true) {
     if (performance.now() > endMs || (await isAnswered(address))) return;
     if (!isReported) logger.warn('port-held', { address: formatAddress(address) });
-    await delay(LOOK_MS);
+    await delay(POLL_MS);
   }
 }
 

@@ -63,7 +63,7 @@ export function lackingMemory(memoryBytes: number = usableMemoryBytes()): { read
 /** Share of the limit above which threads collect garbage, and the minimum that a thread must have allocated since. */
 const PRESSURE = 0.7;
 const GARBAGE_BYTES = 12 * MIB;
-const LOOK_EVERY_MS = 50;
+const CHECK_EVERY_MS = 50;
 
 interface PressurePorts {
   readonly limitBytes: number;
@@ -78,7 +78,7 @@ interface PressurePorts {
  * Returns a check that collects garbage when the process is near its limit and this thread has allocated enough since
  * its last collection.
  */
-export function pressureLook({ limitBytes, residentBytes, ownBytes, collect }: PressurePorts): () => void {
+export function pressureCheck({ limitBytes, residentBytes, ownBytes, collect }: PressurePorts): () => void {
   let leftBytes = 0;
   return () => {
     if (residentBytes() < PRESSURE * limitBytes) return;
@@ -100,7 +100,7 @@ export function collectUnderPressure(limitBytes: number = usableMemoryBytes()): 
     return heapUsed + external;
   };
   const residentBytes = (): number => process.memoryUsage.rss();
-  const look = pressureLook({
+  const check = pressureCheck({
     limitBytes,
     residentBytes,
     ownBytes,
@@ -108,5 +108,5 @@ export function collectUnderPressure(limitBytes: number = usableMemoryBytes()): 
       Reflect.apply(collect, undefined, []);
     },
   });
-  setInterval(look, LOOK_EVERY_MS).unref();
+  setInterval(check, CHECK_EVERY_MS).unref();
 }

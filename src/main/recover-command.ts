@@ -136,11 +136,11 @@ async function faultInRefusals(
   /** Number of voters lacking for a quorum, doubled. */
   { lacking, refusalAt }: { readonly lacking: number; readonly refusalAt: RecoverAsking['refusalAt'] },
 ): Promise<string | undefined> {
-  const said = await Promise.all(silent.map(({ peer }) => refusalAt(peer)));
+  const refusals = await Promise.all(silent.map(({ peer }) => refusalAt(peer)));
   const each = silent.flatMap(({ node, peer }, at) =>
-    said[at] === undefined
+    refusals[at] === undefined
       ? []
-      : [`node ${node} at ${formatAddress(peer)} is running and refuses this command: ${said[at]}`],
+      : [`node ${node} at ${formatAddress(peer)} is running and refuses this command: ${refusals[at]}`],
   );
   return 2 * each.length > lacking ? each.join('; ') : undefined;
 }

@@ -17,8 +17,8 @@ export interface ServiceLimits {
   readonly streamsMax: number;
   readonly tailsMax: number;
   /** Interval between two checks for State Views to maintain, and maximum number of databases per check. */
-  readonly viewLookMs: number;
-  readonly viewLooksMax: number;
+  readonly viewPollMs: number;
+  readonly viewsPerPollMax: number;
   /** Maximum number of maintained folds per database. */
   readonly maintainedMax: number;
 }
@@ -33,7 +33,7 @@ export const SERVICE_LIMITS: ServiceLimits = {
   heartbeatMsMax: 60_000,
   streamsMax: 10_000,
   tailsMax: 10_000,
-  viewLookMs: 1_000,
-  viewLooksMax: 100,
+  viewPollMs: 1_000,
+  viewsPerPollMax: 100,
   maintainedMax: 1_000,
 };

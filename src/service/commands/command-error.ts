@@ -43,8 +43,8 @@ function refusedError(
   { code, message, details: own }: Omit<CommandRefusal, 'at'>,
   details: ErrorDetails,
 ): DatabaseError {
-  const said = own === undefined ? {} : { refusalDetails: own };
-  return new DatabaseError(REFUSALS[code], message, { details: { ...details, ...said } });
+  const ownDetails = own === undefined ? {} : { refusalDetails: own };
+  return new DatabaseError(REFUSALS[code], message, { details: { ...details, ...ownDetails } });
 }
 
 function failureError({ code, message, retryAfterMs }: DecisionFailure, details: ErrorDetails): DatabaseError {

@@ -42,7 +42,7 @@ export class DatabasePoll implements Disposable {
   }
 
   begin(work: PollWork): this {
-    this.#stopTimer = this.#context.timers.after(this.#context.limits.viewLookMs, () => void this.#round(work));
+    this.#stopTimer = this.#context.timers.after(this.#context.limits.viewPollMs, () => void this.#round(work));
     return this;
   }
 
@@ -54,7 +54,7 @@ export class DatabasePoll implements Disposable {
   async #round(work: PollWork): Promise<void> {
     const { node, limits } = this.#context;
     const first = (await work.first?.()) ?? [];
-    const { items, next } = turn(node.catalog.list(), this.#next, limits.viewLooksMax);
+    const { items, next } = turn(node.catalog.list(), this.#next, limits.viewsPerPollMax);
     this.#next = next;
     for (const binding of new Set([...first, ...items])) if (!this.#isStopped) await this.#look(binding, work);
     if (!this.#isStopped) this.begin(work);

@@ -14,7 +14,7 @@ export function keepViews(context: ServiceContext, listeners: PollListeners): Di
   return poll.begin({ first, look, isLater: isGone });
 
   async function first(): Promise<readonly Binding[]> {
-    const { items, next } = turn([...kept], nextKept, context.limits.viewLooksMax);
+    const { items, next } = turn([...kept], nextKept, context.limits.viewsPerPollMax);
     nextKept = next;
     const found: Binding[] = [];
     for (const [databaseId, name] of items) {

@@ -1,6 +1,6 @@
 // Goal: what a node may hold follows from the memory that it may use, and garbage is collected before that is reached.
 import { expect, it } from 'vitest';
-import { executorCount, lackingMemory, memoryShare, pressureLook } from '../../../src/main/memory-limit.ts';
+import { executorCount, lackingMemory, memoryShare, pressureCheck } from '../../../src/main/memory-limit.ts';
 
 const MIB = 2 ** 20;
 
@@ -26,7 +26,7 @@ it('as many processes run components as there are processors, and as there is me
 
 it('a thread collects near the limit of the process, and again when it has made more than a little since', () => {
   let [residentBytes, ownBytes, collected] = [200 * MIB, 100 * MIB, 0];
-  const look = pressureLook({
+  const check = pressureCheck({
     limitBytes: 320 * MIB,
     residentBytes: () => residentBytes,
     ownBytes: () => ownBytes,
@@ -35,21 +35,21 @@ it('a thread collects near the limit of the process, and again when it has made 
       ownBytes = 60 * MIB;
     },
   });
-  look();
+  check();
   expect(collected).toBe(0);
   residentBytes = 230 * MIB;
-  look();
+  check();
   expect(collected).toBe(1);
   ownBytes = 70 * MIB;
-  look();
+  check();
   expect(collected).toBe(1);
   ownBytes = 73 * MIB;
-  look();
+  check();
   expect(collected).toBe(2);
   // Memory that was released since counts as room.
   ownBytes = 30 * MIB;
-  look();
+  check();
   ownBytes = 43 * MIB;
-  look();
+  check();
   expect(collected).toBe(3);
 });

@@ -49,7 +49,7 @@ function publish(databaseName: string, name: string, bytes: number): Promise<unk
 
 async function looks(count = 3): Promise<void> {
   for (let done = 0; done < count; done++) {
-    world.timers.pass(SERVICE_LIMITS.viewLookMs);
+    world.timers.pass(SERVICE_LIMITS.viewPollMs);
     for (let turns = 0; turns < 10; turns++) await settle();
   }
 }

@@ -90,7 +90,7 @@ function setStatus(databaseName: string, status: Status): Promise<unknown> {
 
 async function looked(check: () => void): Promise<void> {
   await eventually(() => {
-    world.timers.pass(SERVICE_LIMITS.viewLookMs);
+    world.timers.pass(SERVICE_LIMITS.viewPollMs);
     check();
   });
 }
