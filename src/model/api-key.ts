@@ -87,13 +87,11 @@ function isBy(text: string): boolean {
  * Returns true when the key of a token still has a valid secret that is as old as the token or older. Replacing a
  * secret invalidates its tokens.
  */
-export function isStillIssued(
-  { createdAtMs }: Pick<ApiKey, 'createdAtMs'>,
-  issuer: { readonly secrets: readonly (Pick<KeySecret, 'createdAtMs'> & Partial<KeySecret>)[] } | undefined,
-  nowMs: number,
-): boolean {
-  const counts = ({ expiresAtMs }: Partial<KeySecret>): boolean => expiresAtMs === undefined || expiresAtMs > nowMs;
-  return issuer?.secrets.some((secret) => secret.createdAtMs <= createdAtMs && counts(secret)) === true;
+export function isStillIssued(token: ApiKey, issuer: ApiKey | undefined, nowMs: number): boolean {
+  const { secrets = [] } = issuer ?? {};
+  return secrets.some(
+    ({ createdAtMs, expiresAtMs = Infinity }) => createdAtMs <= token.createdAtMs && expiresAtMs > nowMs,
+  );
 }
 
 /** Returns true when releases that know at most level 5 cannot read the key. */
