@@ -16,7 +16,7 @@ export function count(description?: string, minimum = 0): Schema {
 
 export const REVISION: Schema = count('A revision; 0 is before the first transaction.');
 export const TIME: Schema = text('A time of RFC 3339.', { format: 'date-time' });
-export const UUID: Schema = text(undefined, { format: 'uuid' });
+const UUID: Schema = text(undefined, { format: 'uuid' });
 export const FLAG: Schema = { type: 'boolean' };
 export const ANYTHING: Schema = {};
 const NULL: Schema = { type: 'null' };
