@@ -22,7 +22,7 @@ interface Certified {
 export class NodeProbes {
   /** Reason why a new node waits; undefined when it no longer waits. */
   waitsFor: string | undefined;
-  /** Whether the store is open and the node belongs to a cluster. */
+  /** True when the store is open and the node belongs to a cluster. */
   hasOpened = false;
   /** Set when the log is recovered. */
   node: Pick<Node, 'health'> | undefined;

@@ -69,7 +69,7 @@ type DatabaseIterator = LevelIterator<Database, Uint8Array, Uint8Array>;
 const MEBIBYTE = 2 ** 20;
 /** Errors by which LevelDB reports damaged files; the second form is for a table that is too short or missing. */
 const DAMAGE = /Corruption: |\.(?:ldb|sst): (?:Invalid argument|No such file or directory)/;
-/** How LevelDB refuses to open a store whose lock it has had: the store exists, or does not, or has no directory. */
+/** LevelDB's refusals to open a store after it got the lock: the store exists, or does not, or has no directory. */
 const UNLOCKED = /Invalid argument: |No such file or directory/;
 /** The reason of an error for damage. */
 const STORE_DAMAGED = 'StoreDamaged';
