@@ -14,12 +14,13 @@
  *   D26  The rows that nothing counts are tips of spilled heads, refusals and parts of components. Every other missing
  *        row is a fault of the audit, and so is every changed key and value.
  */
-import { CATALOG_GROUP, type GroupId, toGroupId } from '#base';
-import { type KvReader, readU32 } from '#kv';
+import { CATALOG_GROUP, DatabaseError, type GroupId, toGroupId, toHex } from '#base';
+import { type KvReader, readU32, STORE_DAMAGED } from '#kv';
 import { type Applied, readAppliedRow } from './applied.ts';
 import { isFaultOfRow, verifyRow } from './corruption.ts';
 import { readChunk, readHead } from './head.ts';
 import {
+  GROUP_PREFIX_BYTES,
   HEAD_KIND,
   type HeadKind,
   RowKeys,
@@ -61,18 +62,27 @@ export async function auditInUse(
   return audit(source, undefined, pause);
 }
 
-/** The groups of all databases of which a store has rows. */
+/**
+ * The groups of all databases of which a store has rows.
+ * @throws DatabaseError `StoreDamaged` for a key without a group
+ */
 export async function* groupsWithRows(kv: KvReader): AsyncGenerator<GroupId> {
   let { lt: from } = new RowKeys(CATALOG_GROUP).all();
   for (;;) {
     let group: GroupId | undefined;
     for await (const [row] of slices(kv.range({ gte: from, lt: ROWS_END, limit: 1, values: false }), 1)) {
-      group = row && toGroupId(readU32(row.key, 1));
+      group = row && groupOfKey(row.key);
     }
     if (group === undefined) return;
     yield group;
     from = new RowKeys(group).all().lt;
   }
+}
+
+function groupOfKey(key: Uint8Array): GroupId {
+  if (key.length >= GROUP_PREFIX_BYTES) return toGroupId(readU32(key, 1));
+  const message = `LevelDB has a row with key ${toHex(key)}, which is too short to name a group`;
+  throw new DatabaseError('internal', message, { details: { reason: STORE_DAMAGED } });
 }
 
 async function audit(

@@ -39,4 +39,5 @@ export {
   type KvReader,
   type KvRow,
   type KvStore,
+  STORE_DAMAGED,
 } from './port.ts';

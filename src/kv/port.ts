@@ -98,5 +98,8 @@ export interface KvStore extends KvReader {
   close(): Promise<void>;
 }
 
+/** Reason of the error for damage that cannot be attributed to a group. */
+export const STORE_DAMAGED = 'StoreDamaged';
+
 /** Value of `chunkBytes` when a range sets none. */
 export const CHUNK_BYTES_DEFAULT: number = 64 * 1024;

@@ -23,6 +23,7 @@ import {
   type KvRangeOptions,
   type KvRow,
   type KvStore,
+  STORE_DAMAGED,
 } from '#kv';
 import { patientlyAwait } from './basis/descriptors.ts';
 import { type LevelStats, readLevelStats } from './level-stats.ts';
@@ -71,8 +72,6 @@ const MEBIBYTE = 2 ** 20;
 const DAMAGE = /Corruption: |\.(?:ldb|sst): (?:Invalid argument|No such file or directory)/;
 /** LevelDB's refusals to open a store after it got the lock: the store exists, or does not, or has no directory. */
 const UNLOCKED = /Invalid argument: |No such file or directory/;
-/** The reason of an error for damage. */
-const STORE_DAMAGED = 'StoreDamaged';
 const CACHE_BYTES_DEFAULT = 8 * MEBIBYTE;
 const WRITE_BUFFER_BYTES_DEFAULT = 32 * MEBIBYTE;
 const TABLE_BYTES_MIN = MEBIBYTE;

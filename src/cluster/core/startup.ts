@@ -3,6 +3,7 @@
  * (crash-recovery.ts); then groups that lag and groups with other members are opened, and replay their logs.
  */
 import { CATALOG_GROUP, type GroupId } from '#base';
+import { groupsWithRows } from '#database';
 import { NO_HISTORY } from '#kv';
 import type { RecoveredLog } from '#storage';
 import type { Group } from '../group/group.ts';
@@ -57,7 +58,9 @@ async function mendDatabases(
   const { recoveries } = cluster.hosting;
   const here = catalog.list().filter(({ group }) => lifecycle.isHere(group));
   checkFirst(here, recovered);
-  const plan = await recoverDatabases(ports, recovered, [...here, ...recoveries.origins]);
+  const held = [...here, ...recoveries.origins];
+  if (ports.isSuspect === true) await removeStrayRows(ports, new Set(held.map(({ group }) => group)));
+  const plan = await recoverDatabases(ports, recovered, held);
   // The log of a recovered replica that is not complete ends, too: it begins again.
   checkEnded(plan.orphans, (group) => trash.has(group) || lifecycle.awaitedOf(group)?.recovery !== undefined);
   endOrphans(ports, plan, unended);
@@ -71,6 +74,20 @@ async function mendDatabases(
   for (const { group, mark } of ahead) feed.checkpoint(group, mark);
   const open = [...shared, ...plan.behind];
   return () => open.map((group) => lifecycle.touch(group));
+}
+
+/**
+ * Deletes rows of groups that are not on this node. A damaged key names any group, and the audit of a running node
+ * would find the row again after every start.
+ */
+async function removeStrayRows(
+  { kv, machines, parts: { trash } }: StartupPorts,
+  held: ReadonlySet<GroupId>,
+): Promise<void> {
+  for await (const group of groupsWithRows(kv)) {
+    const { gte, lt } = machines.rowsOf(group);
+    if (!held.has(group) && !trash.has(group)) await kv.clear(gte, lt);
+  }
 }
 
 /** Ends the logs of replicas that are no longer on this node; rows of the `unended` ones are deleted afterwards. */

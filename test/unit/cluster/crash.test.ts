@@ -169,6 +169,18 @@ describe('a start after damage was found (D26)', () => {
     expect(await world.history(group)).toEqual(['one', 'two', 'three', 'four']);
   });
 
+  it('removes rows of groups that the node does not have, and leaves those of deleted ones to the trash', async () => {
+    const { world, group, rows } = await settled();
+    const [stray, deleted] = [toGroupId(group + 256), await world.create('deleted')];
+    const appliedOf = (of: GroupId): Uint8Array | undefined => world.kv.get(new RowKeys(of).applied());
+    const applied = appliedOf(group);
+    await damage(world, new RowKeys(stray).applied().slice(), () => applied);
+    await world.node.deleteDatabase('deleted');
+    await world.crash({ isSuspect: true });
+    expect([appliedOf(stray), appliedOf(deleted)]).toEqual([undefined, expect.any(Uint8Array)]);
+    expect([world.rebuilt, await dump(world.kv, group)]).toEqual([[], rows]);
+  });
+
   it('rebuilds nothing when every row is there', async () => {
     const { world, group, rows } = await settled();
     await world.crash({ isSuspect: true });

@@ -124,3 +124,15 @@ it('finds databases by their rows', async () => {
   for await (const group of groupsWithRows(kv)) groups.push(group);
   expect(groups).toEqual([1, 7, 900]);
 });
+
+it('reports a key that names no group as damage of the whole store', async () => {
+  const { kv, storeDirectory } = await filled();
+  const batch = kv.batch();
+  batch.put(Uint8Array.of(1, 7), Uint8Array.of(1));
+  await kv.write(batch);
+  const scrub = new Scrub({ kv, storeDirectory, pace: PACE, report: () => undefined, pause: async () => undefined });
+  await expect(scrub.run()).rejects.toMatchObject({
+    details: { reason: 'StoreDamaged' },
+    message: expect.stringContaining('a row with key 0107'),
+  });
+});
