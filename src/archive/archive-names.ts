@@ -1,0 +1,49 @@
+/** Names of the objects of an archive, and the fault of one of them. */
+import { DatabaseError } from '#base';
+import type { ObjectStore } from './object-store.ts';
+
+const DATABASES = 'databases/';
+const OF_MANIFEST = /^databases\/([^/]+)\/manifests\//;
+const NUMBER_DIGITS = 12;
+const NUMBER = /\/(\d{12})$/;
+
+export function segmentObject(hash: string): string {
+  return `segments/${hash}`;
+}
+
+export function tailObject(databaseId: string, hash: string): string {
+  return `${DATABASES}${databaseId}/tails/${hash}`;
+}
+
+export function manifestObject(databaseId: string, number: number): string {
+  return `${manifestsOf(databaseId)}${String(number).padStart(NUMBER_DIGITS, '0')}`;
+}
+
+/** Prefix of the names of all manifests of a database. */
+export function manifestsOf(databaseId: string): string {
+  return `${DATABASES}${databaseId}/manifests/`;
+}
+
+/** The ids of the databases in the store. */
+export async function archivedDatabases(store: Pick<ObjectStore, 'list'>): Promise<readonly string[]> {
+  const names = await store.list(DATABASES);
+  return [...new Set(names.flatMap((name) => OF_MANIFEST.exec(name)?.[1] ?? []))];
+}
+
+/** The number in the name of a manifest; 0 for another name. */
+export function manifestNumber(name: string): number {
+  return Number(NUMBER.exec(name)?.[1] ?? 0);
+}
+
+/** An object that is missing, damaged, or not the one that it should be. */
+export class ArchiveFault extends DatabaseError {
+  readonly object: string;
+  readonly fault: string;
+
+  /** `fault` says what is wrong with the object, as in "its hash is …". */
+  constructor(object: string, fault: string, hint: string = '') {
+    super('internal', `object ${object} of the archive cannot be used: ${fault}${hint}`);
+    this.object = object;
+    this.fault = fault;
+  }
+}

@@ -1,0 +1,62 @@
+// Restores from a store in memory, and what manifests say, read without the code under test.
+import { type ArchiveFault, openArchive, planRestore, type RestorePoint, readObject } from '#archive';
+import { DATABASE, newHash, SEGMENT_HEADER } from './archived-history.ts';
+import type { SimulatedStore } from './simulated-store.ts';
+
+/** The records in the objects of the plan, from position 0 on. */
+export async function restored(store: SimulatedStore, point: RestorePoint): Promise<Uint8Array> {
+  const ports = { store, newHash };
+  const { objects } = planRestore(await openArchive(ports, DATABASE.id), DATABASE.id, point);
+  const parts: Uint8Array[] = [];
+  for (const object of objects) {
+    const bytes = Buffer.concat(await readObject(ports, object));
+    parts.push(bytes.subarray(object.isSegment ? SEGMENT_HEADER.length : 0));
+  }
+  return Buffer.concat(parts);
+}
+
+export async function restoredOrFault(store: SimulatedStore, point: RestorePoint): Promise<Uint8Array | ArchiveFault> {
+  return restored(store, point).catch((failure: ArchiveFault) => failure);
+}
+
+export interface WrittenManifest {
+  readonly number: number;
+  readonly basis: { readonly number: number; readonly hash: string } | null;
+  readonly segments: readonly WrittenObject[];
+  readonly tails: readonly WrittenObject[];
+}
+
+export interface WrittenObject {
+  readonly hash: string;
+  readonly end: number;
+  readonly revision: number;
+}
+
+/** All manifests, by number. */
+export function manifestsIn(store: SimulatedStore): readonly WrittenManifest[] {
+  const names = [...store.objects.keys()].filter((name) => name.includes('/manifests/')).toSorted();
+  return names.map((name) => manifestIn(store, name));
+}
+
+export function manifestIn(store: SimulatedStore, name: string): WrittenManifest {
+  return JSON.parse(
+    Buffer.from(store.objects.get(name) ?? [])
+      .toString()
+      .split('\n')[0] ?? '',
+  ) as WrittenManifest;
+}
+
+/** The records that a manifest covers. */
+export function recordsOf(store: SimulatedStore, { segments, tails }: WrittenManifest): Uint8Array {
+  const files = segments.map(({ hash }) => bytesOf(store, `segments/${hash}`).subarray(SEGMENT_HEADER.length));
+  return Buffer.concat([
+    ...files,
+    ...tails.map(({ hash }) => bytesOf(store, `databases/${DATABASE.id}/tails/${hash}`)),
+  ]);
+}
+
+function bytesOf(store: SimulatedStore, name: string): Uint8Array {
+  const bytes = store.objects.get(name);
+  if (bytes === undefined) throw new Error(`${name} is missing`);
+  return bytes;
+}

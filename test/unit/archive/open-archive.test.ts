@@ -1,0 +1,48 @@
+// Goal: the newest manifest is found although the listing is stale and retention has removed what it may (X2), with a
+// bounded number of questions. Method: a store that knows only which numbers exist; random numbers and listings.
+import * as fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { isKept, type ObjectStore, openArchive } from '#archive';
+import { manifestNumber, manifestObject } from '../../../src/archive/archive-names.ts';
+import { DATABASE, newHash } from '../../support/archive/archived-history.ts';
+
+/** The number that is found, and how many questions that took. */
+async function found(last: number, shown: number): Promise<readonly [number, number]> {
+  let asked = 0;
+  const store: Pick<ObjectStore, 'list' | 'size' | 'get'> = {
+    list: async () => (shown === 0 ? [] : [manifestObject(DATABASE.id, shown)]),
+    size: async (name) => {
+      asked += 1;
+      const number = manifestNumber(name);
+      return number <= last && isKept(number, last) ? 1 : undefined;
+    },
+    get: async () => undefined,
+  };
+  const opened = await openArchive({ store: store as ObjectStore, newHash }, DATABASE.id);
+  return [opened.last, asked];
+}
+
+it('finds the last manifest from any listing of earlier ones', async () => {
+  const numbers = fc
+    .oneof(fc.nat(100), fc.nat(5_000), fc.nat(300_000))
+    .chain((last) => fc.tuple(fc.constant(last), fc.oneof(fc.constant(0), fc.constant(last), fc.nat(last))));
+  const property = fc.asyncProperty(numbers, async ([last, shown]) => {
+    const [number, asked] = await found(last, shown);
+    expect(number).toBe(last);
+    expect(asked).toBeLessThanOrEqual(4 + 31 + 31 + 31 + Math.ceil(300_000 / 32_768));
+  });
+  await fc.assert(property, { numRuns: 300 });
+});
+
+it('asks four questions when the listing is fresh', async () => {
+  expect(await found(40_000, 40_000)).toEqual([40_000, 4]);
+});
+
+it('never keeps a manifest again that retention may remove', () => {
+  for (const number of [1, 31, 32, 1_023, 1_024, 5_000]) {
+    const kept = Array.from({ length: 4_000 }, (_, age) => isKept(number, number + age));
+    expect(kept.lastIndexOf(true)).toBe(kept.filter(Boolean).length - 1);
+    expect(kept.indexOf(true)).toBe(0);
+  }
+  expect(isKept(32_768, 10 ** 9)).toBe(true);
+});

@@ -1,0 +1,88 @@
+// Goal: a directory is an object store, whose objects are whole and durable when a call has ended, and never there in
+// part (X6). Method: the conformance tests of the port; what a crash leaves; the order of system calls, by strace.
+import { spawnSync } from 'node:child_process';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { contentOf } from '#archive';
+import { DirectoryStore } from '#objects';
+import { objectStoreConformance } from '../../support/archive/object-store-conformance.ts';
+import { lacksTool } from '../../support/needed-tools.ts';
+import { testDir } from '../../support/test-scope.ts';
+
+const CHILD = join(import.meta.dirname, '../../support/archive/put-objects-child.ts');
+
+objectStoreConformance(() => new DirectoryStore(join(testDir(), 'not', 'there')));
+
+describe('a directory of objects', () => {
+  it('does not list what a crash has left of an object', async () => {
+    const dir = testDir();
+    const store = new DirectoryStore(dir);
+    await store.put('segments/aa', contentOf(Buffer.from('first')));
+    writeFileSync(join(dir, 'segments', '.partial-1'), 'fir');
+    expect(await store.list('')).toEqual(['segments/aa']);
+  });
+
+  it('leaves no other file behind, also after a failure', async () => {
+    const dir = testDir();
+    const store = new DirectoryStore(dir);
+    const short = { ...contentOf(Buffer.from('first')), byteLength: 6 };
+    await expect(store.put('segments/aa', short)).rejects.toThrow('got 5 bytes, and 6 would be right');
+    await store.put('segments/aa', contentOf(Buffer.from('first')));
+    await store.create('segments/bb', contentOf(Buffer.from('first')));
+    await store.create('segments/bb', contentOf(Buffer.from('second')));
+    expect(readdirSync(join(dir, 'segments'))).toEqual(['aa', 'bb']);
+  });
+
+  it('refuses names that lead out of it', async () => {
+    await expect(new DirectoryStore(testDir()).get('segments/../../x')).rejects.toThrow(
+      '"segments/../../x" is no name',
+    );
+  });
+
+  it.skipIf(lacksTool('strace'))('syncs a file before it gets its name, and the folder afterwards', () => {
+    const dir = testDir();
+    const trace = join(dir, 'trace');
+    const calls = 'trace=fsync,fdatasync,rename,renameat,renameat2,link,linkat';
+    const command = [
+      '-f',
+      '-y',
+      '--quiet=all',
+      '-e',
+      calls,
+      '-o',
+      trace,
+      process.execPath,
+      '--conditions=source',
+      CHILD,
+    ];
+    expect(
+      spawnSync('strace', [...command, join(dir, 'archive')], { encoding: 'utf8', env: { PATH: process.env['PATH'] } })
+        .stderr,
+    ).toBe('');
+    expect(stepsIn(readFileSync(trace, 'utf8'), dir)).toEqual([
+      'fsync /archive',
+      'fsync ',
+      'fsync /archive/segments/PARTIAL',
+      'rename /archive/segments/PARTIAL /archive/segments/aa',
+      'fsync /archive/segments',
+      'fsync /archive/segments/PARTIAL',
+      'link /archive/segments/PARTIAL /archive/segments/bb',
+      'fsync /archive/segments',
+    ]);
+  });
+});
+
+/** Calls of the trace and their paths below the folder. */
+function stepsIn(trace: string, dir: string): readonly string[] {
+  return trace
+    .replaceAll(dir, '')
+    .replaceAll(/\.partial-[-\w]+/g, 'PARTIAL')
+    .split('\n')
+    .flatMap((line) => {
+      const [, call, rest = ''] = /^\d+ +(\w+)\((.*)\) += 0$/.exec(line) ?? [];
+      const paths =
+        call === 'fsync' ? [/<(.*)>/.exec(rest)?.[1]] : [...rest.matchAll(/"([^"]*)"/g)].map(([, path]) => path);
+      return call === undefined ? [] : [[call, ...paths].join(' ')];
+    });
+}
