@@ -83,7 +83,13 @@ export { type Placing, planPlacements } from './placement/placement-plan.ts';
 export { spreadOver } from './placement/spread.ts';
 export { NODE_REMOVED } from './refusals.ts';
 export { type Refounded, refound } from './rescue/refounding.ts';
-export { openStoppedNode, type StoppedNode, type StoppedPorts } from './rescue/stopped-node.ts';
+export {
+  type DatabaseToRestore,
+  type Restored,
+  type RestoredDatabase,
+  restoreNode,
+} from './rescue/restoring.ts';
+export { openStoppedNode, type StoppedCopy, type StoppedNode, type StoppedPorts } from './rescue/stopped-node.ts';
 export {
   acceptanceOf,
   faultInRefounding,

@@ -65,6 +65,7 @@ export { DefinitionLedger, type DefinitionOutcome, LEDGER_LIMITS, type LedgerLim
 export { findEvent } from './event-identity.ts';
 export { type DatabaseFacts, databaseAt, genesisHash, lastRevision, type NewDatabase } from './facts.ts';
 export { type HeadContent, readTimeRow } from './head.ts';
+export { type CutPoint, HistoryCut } from './history-cut.ts';
 export { type CheckedRecords, HistoryExport, HistoryImport, type HistoryPart } from './history-transfer.ts';
 export { type Hits, settled } from './hits.ts';
 export { HEAD_KIND, type HeadKind, type HeadName, NO_SUBJECT_HEAD, RowKeys, readTimeKey } from './keys.ts';

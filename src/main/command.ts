@@ -99,12 +99,28 @@ async function rejoin(args: readonly string[]): Promise<void> {
   process.exitCode = await rejoinCommand(args, { ...OUTPUT, environment: process.env });
 }
 
+/** Works on the data directory of a stopped node. */
+async function backUp(args: readonly string[]): Promise<void> {
+  const { backupCommand } = await import('./backup-command.ts');
+  const err = (text: string): unknown => process.stderr.write(text);
+  process.exitCode = await backupCommand(args, { out: say, err, environment: process.env });
+}
+
+/** Makes the data directory of a new node. */
+async function restore(args: readonly string[]): Promise<void> {
+  const { restoreCommand } = await import('./restore-command.ts');
+  const err = (text: string): unknown => process.stderr.write(text);
+  process.exitCode = await restoreCommand(args, { out: say, err, environment: process.env });
+}
+
 /** Commands for operators. */
 const COMMANDS: ReadonlyMap<string, (args: readonly string[]) => Promise<void>> = new Map([
   ['cluster', administrate],
   ['auth', authorise],
   ['recover', recover],
   ['rejoin', rejoin],
+  ['backup', backUp],
+  ['restore', restore],
 ]);
 
 /** Loads the server only here, so that `--help` does not wait for it. */

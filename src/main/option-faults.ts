@@ -8,8 +8,10 @@ const { parseArgs } = process.getBuiltinModule('node:util');
 /** Exit code of a command whose command line is malformed. */
 const EXIT_USAGE = 2;
 
-/** `of`: the only command that takes the option. */
-export type Options = Readonly<Record<string, { readonly type: 'string' | 'boolean'; readonly of?: string }>>;
+/** `multiple`: the option may be repeated. `of`: the only command that takes the option. */
+export type Options = Readonly<
+  Record<string, { readonly type: 'string' | 'boolean'; readonly multiple?: boolean; readonly of?: string }>
+>;
 
 type Given<O extends Options> = ReturnType<
   typeof Parse<{ readonly args: string[]; readonly options: O; readonly allowPositionals: true }>

@@ -33,6 +33,7 @@ export { type EncodedRecords, PAYLOAD_BYTES_MAX, RecordWriter, type RowChange } 
 export { LogThread } from './log-thread.ts';
 export type { BatchId, LogWriter, PersistedFacts, RecoveredGroup, RecoveredLog } from './log-writer.ts';
 export { historiesIn } from './segments/histories.ts';
+export { recordsOfSegment, type SealedFile, sealedSegment } from './segments/segment-export.ts';
 export { scrubSegments } from './segments/segment-scrub.ts';
 export { SEGMENT_BYTES_DEFAULT, Wal } from './wal.ts';
 export type { WalIdentity } from './wal-format.ts';

@@ -1,0 +1,118 @@
+/**
+ * `cairn backup`: copies the databases of a stopped node to an archive, or what the archive does not have of them yet.
+ *
+ * Exit code 0: done. 1: refused, or a failure of a disk; the reason is on stderr. 2: the command line is malformed.
+ */
+import { Archiver, type ArchiveSource, type HistoryState } from '#archive';
+import { DatabaseError, failure, ok, type Result } from '#base';
+import { openStoppedNode, type StoppedNode, storeDirectoryOf, wallClock } from '#cluster';
+import { historiesIn } from '#storage';
+import { archiveIn } from './archive-place.ts';
+import { runCommandLine } from './command-output.ts';
+import { readOptions } from './option-faults.ts';
+import { stoppedSource } from './stopped-source.ts';
+
+const VARIABLE = 'CAIRN_DATA_DIR';
+
+const BACKUP_HELP = `Usage: cairn backup --data-dir DIRECTORY --to DIRECTORY [--json]
+
+Copies every database of a stopped node to an archive. A repetition copies what is new. Use cairn restore to found a new
+cluster from the archive, at any revision or time.
+
+  --data-dir DIRECTORY    Data directory of the node; also as the variable ${VARIABLE}.
+  --to DIRECTORY          Directory of the archive. It is created, and may have archives of other nodes.
+  --json                  Prints the result as JSON.
+
+API keys are not archived. See docs/operations/backup.md.
+`;
+
+export interface BackupPorts {
+  readonly out: (text: string) => void;
+  readonly err: (text: string) => void;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+}
+
+interface Asked {
+  readonly directory: string;
+  readonly to: string;
+  readonly isJson: boolean;
+}
+
+/** A database in the archive. */
+interface Archived extends HistoryState {
+  readonly name: string;
+  readonly databaseId: string;
+  /** Entries in the log that were not applied, so they are not in the archive. */
+  readonly unapplied: number;
+}
+
+/** Runs the command. @returns the exit code */
+export function backupCommand(args: readonly string[], ports: BackupPorts): Promise<number> {
+  const read = (given: readonly string[]): Result<Asked, readonly string[]> => readArguments(given, ports.environment);
+  const run = async ({ directory, to, isJson }: Asked): Promise<number> => {
+    await using node = await openStoppedNode(directory);
+    const archived = await archiveAll(node, directory, to);
+    ports.out(isJson ? `${JSON.stringify(archived, undefined, 2)}\n` : render(archived));
+    return 0;
+  };
+  return runCommandLine({ name: 'backup', help: BACKUP_HELP, read, run }, args, ports);
+}
+
+async function archiveAll(node: StoppedNode, directory: string, to: string): Promise<readonly Archived[]> {
+  // Segments that have ended get their footers.
+  await node.store.checkpointFiles();
+  const histories = historiesIn(storeDirectoryOf(directory));
+  const archive = archiveIn(to);
+  const archived: Archived[] = [];
+  for (const copy of node.copies.values()) {
+    const source = stoppedSource(node.store, histories, copy);
+    await archiveOne(
+      new Archiver({ ...archive, source, clock: wallClock, writer: `node ${node.identity.node}` }),
+      source,
+    );
+    const { segmentStart: _, ...state } = await source.state();
+    const { name, id: databaseId } = source.database;
+    const last = copy.log?.entries.at(-1)?.index ?? copy.applied.index;
+    archived.push({ name, databaseId, ...state, unapplied: Math.max(0, last - copy.applied.index) });
+  }
+  return archived;
+}
+
+async function archiveOne(archiver: Archiver, source: ArchiveSource): Promise<void> {
+  for (;;) {
+    const round = await archiver.round();
+    if (round === 'current') return;
+    if (round !== 'waiting') continue;
+    const { revision } = await source.state();
+    const message = `the archive of ${source.database.name} has more than this node, which ends with revision ${revision}`;
+    throw new DatabaseError('invalid_argument', `${message}: take the backup from another node`);
+  }
+}
+
+function render(archived: readonly Archived[]): string {
+  const lines = archived.flatMap(({ name, databaseId, revision, chainHash, unapplied }) => [
+    `${name} (${databaseId}): revision ${revision}, chain hash ${chainHash}`,
+    ...(unapplied === 0 ? [] : [`  without ${unapplied} entries of its log: start and stop the node, and repeat`]),
+  ]);
+  return `${lines.length === 0 ? 'The node has no database.' : lines.join('\n')}\n`;
+}
+
+function readArguments(
+  args: readonly string[],
+  environment: BackupPorts['environment'],
+): Result<Asked, readonly string[]> {
+  const given = readOptions(args, {
+    'data-dir': { type: 'string' },
+    to: { type: 'string' },
+    json: { type: 'boolean' },
+  });
+  if (given.kind === 'failure') return given;
+  const { values, positionals } = given.value;
+  if (positionals.length > 0) return failure([`unexpected argument ${JSON.stringify(positionals.join(' '))}`]);
+  const { 'data-dir': directory = environment[VARIABLE] ?? '', to = '', json: isJson = false } = values;
+  const faults = [
+    ...(directory === '' ? ['--data-dir is missing; name the data directory of the stopped node'] : []),
+    ...(to === '' ? ['--to is missing; name the directory of the archive'] : []),
+  ];
+  return faults.length > 0 ? failure(faults) : ok({ directory, to, isJson });
+}
