@@ -2,14 +2,13 @@
  * Founds a new cluster of one node with histories from elsewhere, such as an archive, in a directory without a node.
  *
  * ```
- *   <data>/restoring: a store with all databases, catalog, identity     a start does not look there
- *     ── <data>/log.<store_id>: the log, after these states ──>         nor there
- *     ── restoring is renamed to store ──>                              it is a node
- *     ── the log takes its place ──>                                    or the next start does that
+ *   <data>/restoring    a whole data directory: store, log, ledger; a start refuses <data>
+ *     ── store and log are moved to <data> ──>     still refused
+ *     ── the ledger is moved to <data> ──>         it is a node
  * ```
  * Each database is another instance of the original one, as after any recovery (ADR 0045): with its history, and with
- * its chain of hashes. Records are checked and installed like those that another replica sends. Until the rename there
- * is no node, and a repetition begins again.
+ * its chain of hashes. Records are checked and installed like those that another replica sends. A repetition begins
+ * again until the ledger has its place.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -34,13 +33,14 @@ import {
 import { type Binding, type CatalogEntry, CatalogMachine, type CutPoint, HistoryCut } from '#database';
 import { NO_HISTORY } from '#kv';
 import { encodeMembership, membershipOf } from '#raft';
-import { isLevelStoreInUse, type LevelStore, openLevelStore, RecordWriter, Wal } from '#storage';
+import { isLevelStoreInUse, Ledger, ledgerIn, openLevelStore, RecordWriter, Wal } from '#storage';
 import { databaseMachines } from '../database-machines.ts';
 import { nativeSha256 } from '../native.ts';
 import { FIRST_NODE, FOUNDERS, type NodeIdentity } from '../node.ts';
 import { clockFault } from '../refusals.ts';
-import { storeDirectoryOf } from '../store/data-directory.ts';
-import { logDirectoryOf, nextLogDirectory, nodePlaces, settleLog } from '../store/next-log.ts';
+import { restoringIn, storeDirectoryOf } from '../store/data-directory.ts';
+import { type LedgerStore, ledgerStore } from '../store/ledger-store.ts';
+import { logDirectoryOf, nodePlaces } from '../store/next-log.ts';
 import { IDENTITY_KEY, walIdentity, writeIdentity } from '../store/node-rows.ts';
 import { makeWritableDirectory } from '../store/usable-files.ts';
 
@@ -75,7 +75,6 @@ export interface Restored {
   readonly databases: readonly RestoredDatabase[];
 }
 
-const RESTORING = 'restoring';
 const UUID_RANDOM_BYTES = 10;
 const LOG_SEGMENT_BYTES = 16 * 2 ** 20;
 /** Bytes of records that are installed at a time. */
@@ -101,11 +100,10 @@ export async function restoreNode(
   const mint = (): string => uuidv7(nowMs, random.bytes(UUID_RANDOM_BYTES));
   const identity = { clusterId: mint(), storeId: mint(), node: FIRST_NODE };
   const instances = databases.map((database) => ({ ...database, instanceId: toDatabaseId(mint()) }));
-  const store = await openLevelStore(place);
+  const store = ledgerStore(await openLevelStore(storeDirectoryOf(place)), await Ledger.open(place));
   const writer = new RecordWriter();
-  const restored: RestoredDatabase[] = [];
+  const states = new Map<string, RestoredDatabase>();
   try {
-    const states = new Map<string, RestoredDatabase>();
     const named = catalogOf(store, instances, states);
     for (const database of instances) {
       const { name, instanceId } = database;
@@ -115,7 +113,6 @@ export async function restoreNode(
       states.set(name, { name, databaseId: instanceId, ...state });
       writeLog(writer, store, binding.group);
     }
-    restored.push(...states.values());
     const catalog = catalogOf(store, instances, states);
     const { term } = catalog.applied;
     writer.hardState(CATALOG_GROUP, { term, vote: 0 });
@@ -123,32 +120,45 @@ export async function restoreNode(
     const batch = store.batch();
     batch.put(IDENTITY_KEY, writeIdentity(identity));
     catalog.flushInto(batch);
-    await store.write(batch, { sync: true });
+    await store.write(batch);
     await store.checkpointFiles();
   } finally {
     await store.close();
   }
-  await makeLog(directory, identity, writer);
-  nodePlaces.rename(place, storeDirectoryOf(directory));
-  nodePlaces.syncDirectory(directory);
-  settleLog(directory, identity.storeId);
-  return { identity, databases: restored };
+  await makeLog(place, identity, writer);
+  moveInto(directory, place);
+  return { identity, databases: [...states.values()] };
 }
 
-/** Where the store is made; what an interrupted attempt has left there is removed. */
+/** The directory in which the node is made. Removes everything that an interrupted attempt has left. */
 async function emptyPlace(directory: string): Promise<string> {
-  const taken = [storeDirectoryOf(directory), logDirectoryOf(directory)].find((path) => existsSync(path));
+  const place = restoringIn(directory);
+  const parts = [storeDirectoryOf(directory), logDirectoryOf(directory)];
+  const isInterrupted = existsSync(place) && !existsSync(ledgerIn(directory));
+  const taken = [ledgerIn(directory), ...(isInterrupted ? [] : parts)].find((path) => existsSync(path));
   if (taken !== undefined) {
     const message = `${taken} exists: the data directory belongs to a node. Name a directory that does not exist or is empty`;
     throw new DatabaseError('invalid_argument', message);
   }
   await makeWritableDirectory(directory);
-  const place = join(directory, RESTORING);
-  if (existsSync(place) && (await isLevelStoreInUse(place))) {
+  if (await isLevelStoreInUse(storeDirectoryOf(place))) {
     throw new DatabaseError('unavailable', `Another process restores into ${directory}; wait for it`);
   }
+  for (const part of parts) nodePlaces.remove(part);
   nodePlaces.remove(place);
+  await makeWritableDirectory(place);
+  nodePlaces.syncDirectory(directory);
   return place;
+}
+
+/** The ledger last: it makes the directory that of a node. */
+function moveInto(directory: string, place: string): void {
+  nodePlaces.rename(storeDirectoryOf(place), storeDirectoryOf(directory));
+  nodePlaces.rename(logDirectoryOf(place), logDirectoryOf(directory));
+  nodePlaces.syncDirectory(directory);
+  nodePlaces.rename(ledgerIn(place), ledgerIn(directory));
+  nodePlaces.syncDirectory(directory);
+  nodePlaces.remove(place);
 }
 
 /**
@@ -156,7 +166,7 @@ async function emptyPlace(directory: string): Promise<string> {
  * recovered as another one. The states are those of databases that were restored.
  */
 function catalogOf(
-  store: LevelStore,
+  store: LedgerStore,
   instances: readonly (DatabaseToRestore & { readonly instanceId: DatabaseId })[],
   states: ReadonlyMap<string, RestoredDatabase>,
 ): CatalogMachine {
@@ -180,7 +190,7 @@ function catalogOf(
 
 /** Installs the records up to the point; returns where that is. */
 async function restoreHistory(
-  store: LevelStore,
+  store: LedgerStore,
   binding: Binding,
   { history, point, chainHash: expected }: DatabaseToRestore,
 ): Promise<Pick<RestoredDatabase, 'revision' | 'chainHash'>> {
@@ -219,22 +229,21 @@ async function restoreHistory(
 }
 
 /** The log of a database begins after what was restored. */
-function writeLog(writer: RecordWriter, store: LevelStore, group: GroupId): void {
+function writeLog(writer: RecordWriter, store: LedgerStore, group: GroupId): void {
   const mark = databaseMachines.markOf(store, group);
   if (mark === undefined || mark.index === 0) return;
   writer.hardState(group, { term: mark.term, vote: 0 });
   writer.logStart(group, { ...mark, history: store.historyEnd(group) });
 }
 
-async function makeLog(directory: string, identity: NodeIdentity, writer: RecordWriter): Promise<void> {
-  const place = nextLogDirectory(directory, identity.storeId);
-  const { wal } = Wal.open(place, { identity: walIdentity(identity), segmentBytes: LOG_SEGMENT_BYTES });
+async function makeLog(place: string, identity: NodeIdentity, writer: RecordWriter): Promise<void> {
+  const options = { identity: walIdentity(identity), segmentBytes: LOG_SEGMENT_BYTES };
+  const { wal } = Wal.open(logDirectoryOf(place), options);
   try {
     wal.append([writer.take()]);
   } finally {
     await wal.close();
   }
-  nodePlaces.syncDirectory(directory);
 }
 
 function brokenHistory(name: string, fault: string): DatabaseError {

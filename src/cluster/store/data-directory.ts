@@ -6,6 +6,7 @@
  *                  as segment files: histories
  *   <data>/log     the write-ahead log; beside it, perhaps, one that is to take its place (next-log.ts)
  *   <data>/damage  what was found damaged (damage-note.ts); mostly not there
+ *   <data>/restoring  a node that is being made from an archive (restoring.ts)
  *
  * The identity is created at the first start and written into the ledger, then into the log. The log refuses a store
  * that it does not belong to. A log without its store or ledger is refused here, before LevelDB creates a new store:
@@ -43,6 +44,7 @@ import { belongsNowhere, type Origin, ownIdentity } from './own-identity.ts';
 import { checkUsable, makeWritableDirectory } from './usable-files.ts';
 
 const STORE = 'store';
+const RESTORING = 'restoring';
 
 export interface DataDirectory {
   readonly dataDirectory: string;
@@ -137,6 +139,11 @@ export function storeDirectoryOf(dataDirectory: string): string {
   return join(dataDirectory, STORE);
 }
 
+/** Where a node is made from an archive. */
+export function restoringIn(dataDirectory: string): string {
+  return join(dataDirectory, RESTORING);
+}
+
 export interface StoppedStoreFiles extends Pick<DataDirectory, 'storeDirectory' | 'logDirectory'> {
   readonly store: LedgerStore;
 }
@@ -159,6 +166,7 @@ type StoreOptions = Pick<DataDirectoryOptions, 'store' | 'onRowsRemoved'>;
 async function openStore(places: Places, options: StoreOptions): Promise<LevelStore> {
   const { directory, storeDirectory, logDirectory } = places;
   const hasLedger = existsSync(ledgerIn(directory));
+  if (!hasLedger && existsSync(restoringIn(directory))) throw halfRestored(directory);
   if (!existsSync(storeDirectory)) {
     await checkLogIsNew(logDirectory, storeDirectory);
     if (hasLedger) throw lost(storeDirectory, `${ledgerIn(directory)} is there`);
@@ -224,6 +232,11 @@ export function damagedRow(storeDirectory: string, cause: Error): DatabaseError 
 export function rowsToRemove(cause: DatabaseError): DatabaseError {
   const message = `${cause.message}. Check the disk. The next start makes all rows again, from events and log; nothing is lost`;
   return new DatabaseError('internal', message, { details: cause.details, cause });
+}
+
+function halfRestored(directory: string): DatabaseError {
+  const message = `The data directory ${directory} is being restored, or that was interrupted: repeat cairn restore, or name an empty directory`;
+  return new DatabaseError('invalid_argument', message, { details: { reason: 'RestoreInterrupted' } });
 }
 
 function noStore(directory: string): DatabaseError {

@@ -1,7 +1,7 @@
 // Goal: a stopped node is archived, and restored as a new cluster with the same history: to its end, a revision or a
 // time; a damaged archive and a directory with a node are refused with a sentence (X5). Method: both commands over real
 // data directories, which are opened as stopped nodes afterwards.
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { replicaOf, toHex, toNodeId } from '#base';
@@ -93,7 +93,7 @@ describe('cairn backup and cairn restore', () => {
     expect(after.id).not.toBe(before.id);
     expect(done.out).toContain(`shop (${after.id}): revision 5 of ${idOf(1)}, chain hash ${before.chainHash}\n`);
     expect(await held(join(dir, 'new'), 'empty')).toMatchObject({ revision: 0, rootId: idOf(2) });
-    expect(readdirSync(join(dir, 'new')).toSorted()).toEqual(['log', 'store']);
+    expect(readdirSync(join(dir, 'new')).toSorted()).toEqual(['ledger', 'log', 'store']);
   });
 
   it('restore a restored database again, from an archive of its own', async () => {
@@ -155,6 +155,20 @@ describe('cairn backup and cairn restore', () => {
     expect(existsSync(join(dir, 'new', 'store'))).toBe(false);
     writeFileSync(path, bytes);
     expect((await restore('new')).code).toBe(0);
+    expect((await held(join(dir, 'new'))).texts).toEqual(TEXTS);
+  });
+
+  it('make a node at the last step, and begin again before that', async () => {
+    await node(join(dir, 'old'), TEXTS);
+    await backup('old');
+    await restore('new');
+    const [place, store, log, ledger] = ['restoring', 'store', 'log', 'ledger'].map((name) => join(dir, 'new', name));
+    // As when the process ended after it had moved store and log.
+    mkdirSync(place ?? '');
+    renameSync(ledger ?? '', join(place ?? '', 'ledger'));
+    await expect(openStoppedNode(join(dir, 'new'))).rejects.toThrow('There is no store in');
+    expect((await restore('new')).err).toBe('');
+    expect([place, store, log, ledger].map((path) => existsSync(path ?? ''))).toEqual([false, true, true, true]);
     expect((await held(join(dir, 'new'))).texts).toEqual(TEXTS);
   });
 

@@ -64,6 +64,12 @@ it.each([
   expect(String(found)).toContain(fault);
 });
 
+it('a directory that is being restored is rejected, and no node is made in it', async () => {
+  mkdirSync(join(directory, 'restoring'));
+  await expect(openDataDirectory(directory, OPTIONS)).rejects.toThrow('or that was interrupted: repeat cairn restore');
+  expect(existsSync(join(directory, 'ledger'))).toBe(false);
+});
+
 it('the directory is rejected when the path of the note of damage is not a file', async () => {
   mkdirSync(join(directory, 'damage'));
   await expect(openDataDirectory(directory, OPTIONS)).rejects.toMatchObject({
