@@ -54,13 +54,16 @@ export interface ArchiverPorts extends ArchivePorts {
   readonly clock: Clock;
   /** Name of this node. */
   readonly writer: string;
+  /** An object of so many bytes was stored. */
+  readonly onStored?: (bytes: number) => void;
 }
 
 /**
- * `archived`: there may be more. `current`: everything is archived. `waiting`: a segment is not sealed yet, or the
- * archive has more than this node. `overtaken`: another archiver was faster.
+ * `archived`: everything that was applied when the round began is in the archive now. `current`: it was before.
+ * `partial`: there is more. `waiting`: a segment is not sealed yet, or the archive has more than this node.
+ * `overtaken`: another archiver was faster.
  */
-export type Round = 'archived' | 'current' | 'waiting' | 'overtaken';
+export type Round = 'archived' | 'current' | 'partial' | 'waiting' | 'overtaken';
 
 /** Segments that get a manifest together. An archiver that stops loses no more than these. */
 const SEGMENTS_MAX = 16;
@@ -69,14 +72,16 @@ const OPEN_MS = 60_000;
 
 /** The objects of the next manifest, all of which are in the store. */
 interface Collected extends Pick<Manifest, 'segments' | 'tails' | 'chainHash'> {
-  readonly isNew: boolean;
-  readonly isWaiting: boolean;
+  /** The result of the round, once the manifest is created. */
+  readonly round: 'archived' | 'partial';
 }
 
 export class Archiver {
   readonly #ports: ArchiverPorts;
   #opened: OpenedArchive | undefined;
   #openedMs = 0;
+  /** Position where the archive ended when it was last read or written. */
+  #archivedEnd = 0;
 
   constructor(ports: ArchiverPorts) {
     this.#ports = ports;
@@ -84,24 +89,29 @@ export class Archiver {
 
   /** One call at a time. @throws ArchiveFault when the archive cannot be continued; what the store throws */
   async round(): Promise<Round> {
+    // An idle database asks the store nothing.
+    const { position } = await this.#ports.source.state();
+    if (this.#opened?.newest !== undefined && position === this.#archivedEnd) return 'current';
     const opened = await this.#open();
     if (opened === undefined) return 'waiting';
     const next = await this.#collect(opened.newest?.manifest);
-    if (!next.isNew) return next.isWaiting ? 'waiting' : 'current';
-    return this.#create(opened, next);
+    return typeof next === 'string' ? next : this.#create(opened, next);
+  }
+
+  /** Bytes of the history here that the archive does not have; all of them while it was not read. */
+  async lagBytes(): Promise<number> {
+    const { position } = await this.#ports.source.state();
+    return Math.max(0, position - this.#archivedEnd);
   }
 
   /** Undefined while this node has less than the archive. */
   async #open(): Promise<OpenedArchive | undefined> {
-    const { source } = this.#ports;
-    const end = this.#opened?.newest === undefined ? undefined : endOf(this.#opened.newest.manifest);
-    const ageMs = this.#ports.clock.nowMs() - this.#openedMs;
-    const isKnown = this.#opened !== undefined && ageMs >= 0 && ageMs < OPEN_MS;
-    // Without a record to archive, an idle database asks the store nothing.
-    if (isKnown || end?.position === (await source.state()).position) return this.#opened;
-    this.#opened = undefined;
     const nowMs = this.#ports.clock.nowMs();
-    const opened = await openArchive(this.#ports, source.database.id);
+    const ageMs = nowMs - this.#openedMs;
+    if (ageMs >= 0 && ageMs < OPEN_MS && this.#opened !== undefined) return this.#opened;
+    this.#opened = undefined;
+    const opened = await openArchive(this.#ports, this.#ports.source.database.id);
+    this.#archivedEnd = opened.newest === undefined ? 0 : endOf(opened.newest.manifest).position;
     if (!(await this.#isContinued(opened))) return undefined;
     this.#opened = opened;
     this.#openedMs = nowMs;
@@ -122,7 +132,7 @@ export class Archiver {
   }
 
   /** Puts the next objects: sealed segments, and if there is no further one, a tail. */
-  async #collect(manifest: Manifest | undefined): Promise<Collected> {
+  async #collect(manifest: Manifest | undefined): Promise<Collected | 'current' | 'waiting'> {
     const { source } = this.#ports;
     const segments = [...(manifest?.segments ?? [])];
     const known = segments.length;
@@ -137,21 +147,22 @@ export class Archiver {
     }
     const isSealed = segments.length > known;
     const tails = isSealed ? [] : (manifest?.tails ?? []);
-    const soFar = { segments, tails, chainHash, isNew: isSealed, isWaiting: false };
+    const soFar = { segments, tails, chainHash, round: 'partial' } as const;
     if (segments.length === known + SEGMENTS_MAX) return soFar;
     const { segmentStart, ...end } = await source.state();
     const covered = endOf({ segments, tails }).position;
     // A database without records has a manifest, too.
     if (end.position === covered) {
-      return { ...soFar, chainHash: end.chainHash, isNew: isSealed || manifest === undefined };
+      const isNew = isSealed || manifest === undefined;
+      return isNew ? { ...soFar, chainHash: end.chainHash, round: 'archived' } : 'current';
     }
-    if (end.position < covered || segmentStart !== begin) return { ...soFar, isWaiting: true };
+    if (end.position < covered || segmentStart !== begin) return isSealed ? soFar : 'waiting';
     const kept = tailsToKeep(tails, end.position);
     const from = kept.at(-1)?.end ?? begin;
     const tail = await this.#put(source.records(from, end.position), end, (hash) =>
       tailObject(source.database.id, hash),
     );
-    return { segments, tails: [...kept, tail], chainHash: end.chainHash, isNew: true, isWaiting: false };
+    return { segments, tails: [...kept, tail], chainHash: end.chainHash, round: 'archived' };
   }
 
   async #put(
@@ -164,7 +175,10 @@ export class Archiver {
     const name = nameOf(hash);
     const bytes = content.byteLength;
     // A branch has the segments of its origin. An object that was only written in part is shorter.
-    if ((await store.size(name)) !== bytes) await store.put(name, withHash(newHash, content, hash));
+    if ((await store.size(name)) !== bytes) {
+      await store.put(name, withHash(newHash, content, hash));
+      this.#ports.onStored?.(bytes);
+    }
     return { hash, bytes, end: position, revision, recordedTimeMs };
   }
 
@@ -180,9 +194,11 @@ export class Archiver {
     // If the store fails, nobody knows whether it was created.
     this.#opened = undefined;
     if (!(await store.create(manifestObject(database.id, number), contentOf(bytes)))) return 'overtaken';
+    this.#ports.onStored?.(bytes.length);
     this.#opened = { newest: { manifest, mark: markOf(newHash, bytes, manifest) }, last: number, faults: [] };
     this.#openedMs = writtenAtMs;
-    return 'archived';
+    this.#archivedEnd = endOf(manifest).position;
+    return next.round;
   }
 }
 
@@ -195,17 +211,21 @@ export function tailsToKeep(tails: readonly ArchivedObject[], to: number): reado
   return tails.slice(0, kept + 1);
 }
 
-/** The same content, which fails at its end if it has changed since it was hashed. */
-function withHash(newHash: NewHash, content: ObjectContent, expected: string): ObjectContent {
+/** The same content, whose last chunk is missing, with a failure, if it has changed since it was hashed. */
+function withHash(newHash: NewHash, content: ObjectContent, sha256: string): ObjectContent {
   return {
     byteLength: content.byteLength,
+    sha256,
     async *chunks() {
       const hash = newHash();
+      let last: Uint8Array | undefined;
       for await (const chunk of content.chunks()) {
         hash.update(chunk);
-        yield chunk;
+        if (last !== undefined) yield last;
+        last = chunk;
       }
-      if (hash.hex() !== expected) throw new Error(`object ${expected} has changed while it was read`);
+      if (hash.hex() !== sha256) throw new Error(`object ${sha256} has changed while it was read`);
+      if (last !== undefined) yield last;
     },
   };
 }

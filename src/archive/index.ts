@@ -2,10 +2,10 @@
  * #archive: histories of databases in an object store, and the way back.
  *
  * For: the port of an object store; manifests, which say what an archive has; the archiver, which continues an archive
- * from the history of a node; the plan of a restore, and the verified bytes of its objects.
+ * from the history of a node, and when its rounds begin; the plan of a restore, and the verified bytes of its objects.
  *
- * Not here: where objects are stored (#objects), what records and segments contain (to this layer they are bytes), when
- * a round begins, and who makes a database of what is restored.
+ * Not here: where objects are stored (#objects), what records and segments contain (to this layer they are bytes),
+ * which databases a node archives, and who makes a database of what is restored.
  *
  * A manifest is created only if there is none with its number. Everything else may be repeated or raced.
  *
@@ -16,6 +16,7 @@
  *   X4  Of two archivers with different histories under one database_id, the second one is refused.
  *   X5  A restore gives exactly the records up to its point, or names the object that it cannot use.
  */
+export { ArchiveDriver, type ArchiveProgress } from './archive-driver.ts';
 export { ArchiveFault, archivedDatabases } from './archive-names.ts';
 export {
   Archiver,

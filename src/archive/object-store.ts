@@ -9,6 +9,8 @@ import { concatBytes } from '#base';
 /** Bytes that are read in chunks, because an object may have 64 MiB. */
 export interface ObjectContent {
   readonly byteLength: number;
+  /** SHA-256 in hexadecimal digits, where it is known. */
+  readonly sha256?: string;
   /** Content that is to be written can be read several times; content that `get` returned, once. */
   chunks(): AsyncIterable<Uint8Array>;
 }

@@ -9,8 +9,8 @@ import { openStoppedNode, type StoppedNode, storeDirectoryOf, wallClock } from '
 import { historiesIn } from '#storage';
 import { archiveIn } from './archive-place.ts';
 import { runCommandLine } from './command-output.ts';
+import { heldDatabase, historySource } from './history-source.ts';
 import { readOptions } from './option-faults.ts';
-import { stoppedSource } from './stopped-source.ts';
 
 const VARIABLE = 'CAIRN_DATA_DIR';
 
@@ -65,7 +65,7 @@ async function archiveAll(node: StoppedNode, directory: string, to: string): Pro
   const archive = archiveIn(to);
   const archived: Archived[] = [];
   for (const copy of node.copies.values()) {
-    const source = stoppedSource(node.store, histories, copy);
+    const source = historySource(node.store, histories, heldDatabase(copy.binding, copy.origin));
     await archiveOne(
       new Archiver({ ...archive, source, clock: wallClock, writer: `node ${node.identity.node}` }),
       source,

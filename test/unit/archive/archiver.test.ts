@@ -2,7 +2,7 @@
 // where it has another history (X4), tails that grow by halves, few segments at a time. Method: one archiver, and a
 // store in memory that counts calls.
 import { beforeEach, describe, expect, it } from 'vitest';
-import { ArchiveFault, Archiver } from '#archive';
+import { ArchiveFault, Archiver, type ArchiveSource } from '#archive';
 import { tailsToKeep } from '../../../src/archive/archiver.ts';
 import { ArchivedHistory, ArchivingNode, newHash } from '../../support/archive/archived-history.ts';
 import { manifestsIn, recordsOf } from '../../support/archive/restored.ts';
@@ -24,7 +24,7 @@ beforeEach(() => {
   store.disturbance = { fault: () => 'none', delay, age: () => 0 };
 });
 
-function archiver(source = node): Archiver {
+function archiver(source: ArchiveSource = node): Archiver {
   return new Archiver({ store, newHash, source, clock: { nowMs: () => nowMs }, writer: 'one' });
 }
 
@@ -107,12 +107,41 @@ describe('a round', () => {
   it('archives at most 16 segments at once, and a tail after the last one', async () => {
     append(...Array.from({ length: 21 }, () => 1_000), 50);
     const one = archiver();
-    expect([await one.round(), await one.round(), await one.round()]).toEqual(['archived', 'archived', 'current']);
+    expect(await one.lagBytes()).toBe(21_050);
+    expect(await one.round()).toBe('partial');
+    expect(await one.lagBytes()).toBe(5_050);
+    expect([await one.round(), await one.round(), await one.lagBytes()]).toEqual(['archived', 'current', 0]);
     const counts = manifestsIn(store).map(({ segments, tails }) => [segments.length, tails.length]);
     expect(counts).toEqual([
       [16, 0],
       [21, 1],
     ]);
+  });
+
+  it('does not send the end of an object that changes while it is sent', async () => {
+    append(100, 100);
+    const stored: number[] = [];
+    let reads = 0;
+    const changing: ArchiveSource = {
+      database: node.database,
+      state: () => node.state(),
+      sealed: (position) => node.sealed(position),
+      chainHashAt: (revision) => node.chainHashAt(revision),
+      records: (from, to) => ({
+        byteLength: to - from,
+        async *chunks() {
+          reads += 1;
+          yield* [history.bytes.slice(from, to - 1), Uint8Array.of(reads)];
+        },
+      }),
+    };
+    const put = store.put.bind(store);
+    store.put = async (name, content) => {
+      for await (const chunk of content.chunks()) stored.push(chunk.length);
+      await put(name, content);
+    };
+    await expect(archiver(changing).round()).rejects.toThrow('has changed while it was read');
+    expect(stored).toEqual([199]);
   });
 
   it('does not send a segment again that the store has', async () => {
