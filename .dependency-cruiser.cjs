@@ -53,6 +53,7 @@ const LAYERS = {
 
 // A dependency lives in one folder, behind our own type.
 const HOMES = {
+  '@aws-sdk/client-s3': 'src/objects/',
   'classic-level': 'src/storage/',
   pino: 'src/observability/',
   'prom-client': 'src/observability/',

@@ -74,12 +74,11 @@ export class ArchiveDriver<Database extends { readonly id: string; readonly name
       // Behind all others, so that each one has its turn.
       this.#tasks.delete(id);
       this.#tasks.set(id, task);
-      const round = this.#round(task, nowMs);
-      this.#running.add(round);
-      void round.then(() => {
+      const round = this.#round(task, nowMs).finally(() => {
         this.#running.delete(round);
         this.tick();
       });
+      this.#running.add(round);
     }
   }
 

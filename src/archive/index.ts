@@ -27,6 +27,14 @@ export {
   type SealedSegment,
 } from './archiver.ts';
 export { type ArchivedDatabase, type ArchivedObject, endOf, type Manifest } from './manifest.ts';
-export { contentOf, type Hash, type NewHash, type ObjectContent, type ObjectStore } from './object-store.ts';
+export {
+  bytesOf,
+  contentOf,
+  type Hash,
+  hashOf,
+  type NewHash,
+  type ObjectContent,
+  type ObjectStore,
+} from './object-store.ts';
 export { type ArchivePorts, isKept, type OpenedArchive, openArchive } from './open-archive.ts';
 export { type PlannedObject, planRestore, type RestorePlan, type RestorePoint, readObject } from './restore-plan.ts';

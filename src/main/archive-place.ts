@@ -1,8 +1,9 @@
 /** The object store that the commands for archives use, and the databases in it. */
 import { createHash } from 'node:crypto';
-import { type ArchivePorts, archivedDatabases, type OpenedArchive, openArchive } from '#archive';
-import { DatabaseError } from '#base';
-import { DirectoryStore } from '#objects';
+import { type ArchivePorts, archivedDatabases, type Hash, type OpenedArchive, openArchive } from '#archive';
+import { DatabaseError, quote } from '#base';
+import { DirectoryStore, openS3Store } from '#objects';
+import { archivePlace, archiveUrl } from './archive-url.ts';
 
 /** A database of an archive: its newest manifest, and what is wrong with later ones. */
 export interface FoundArchive {
@@ -10,13 +11,22 @@ export interface FoundArchive {
   readonly opened: OpenedArchive;
 }
 
-/** The archive in a directory. */
-export function archiveIn(directory: string): ArchivePorts {
-  const newHash = (): ReturnType<ArchivePorts['newHash']> => {
-    const hash = createHash('sha256');
-    return { update: (bytes) => void hash.update(bytes), hex: () => hash.digest('hex') };
-  };
-  return { store: new DirectoryStore(directory), newHash };
+/** The archive at a path or URL. @throws DatabaseError when it is neither */
+export async function archiveAt(text: string): Promise<ArchivePorts> {
+  const place = archivePlace(text);
+  if (place === undefined) {
+    throw new DatabaseError(
+      'invalid_argument',
+      `${quote(text)} is no archive: name a directory, or ${archiveUrl.expects}`,
+    );
+  }
+  const store = 's3' in place ? await openS3Store(place.s3, newHash) : new DirectoryStore(place.directory);
+  return { store, newHash };
+}
+
+function newHash(): Hash {
+  const hash = createHash('sha256');
+  return { update: (bytes) => void hash.update(bytes), hex: () => hash.digest('hex') };
 }
 
 /**

@@ -7,20 +7,20 @@ import { Archiver, type ArchiveSource, type HistoryState } from '#archive';
 import { DatabaseError, failure, ok, type Result } from '#base';
 import { openStoppedNode, type StoppedNode, storeDirectoryOf, wallClock } from '#cluster';
 import { historiesIn } from '#storage';
-import { archiveIn } from './archive-place.ts';
+import { archiveAt } from './archive-place.ts';
 import { runCommandLine } from './command-output.ts';
 import { heldDatabase, historySource } from './history-source.ts';
 import { readOptions } from './option-faults.ts';
 
 const VARIABLE = 'CAIRN_DATA_DIR';
 
-const BACKUP_HELP = `Usage: cairn backup --data-dir DIRECTORY --to DIRECTORY [--json]
+const BACKUP_HELP = `Usage: cairn backup --data-dir DIRECTORY --to ARCHIVE [--json]
 
 Copies every database of a stopped node to an archive. A repetition copies what is new. Use cairn restore to found a new
 cluster from the archive, at any revision or time.
 
   --data-dir DIRECTORY    Data directory of the node; also as the variable ${VARIABLE}.
-  --to DIRECTORY          Directory of the archive. It is created, and may have archives of other nodes.
+  --to ARCHIVE            A directory, or s3://BUCKET/PREFIX. It may have archives of other nodes.
   --json                  Prints the result as JSON.
 
 API keys are not archived. See docs/operations/backup.md.
@@ -62,7 +62,7 @@ async function archiveAll(node: StoppedNode, directory: string, to: string): Pro
   // Segments that have ended get their footers.
   await node.store.checkpointFiles();
   const histories = historiesIn(storeDirectoryOf(directory));
-  const archive = archiveIn(to);
+  const archive = await archiveAt(to);
   const archived: Archived[] = [];
   for (const copy of node.copies.values()) {
     const source = historySource(node.store, histories, heldDatabase(copy.binding, copy.origin));
@@ -112,7 +112,7 @@ function readArguments(
   const { 'data-dir': directory = environment[VARIABLE] ?? '', to = '', json: isJson = false } = values;
   const faults = [
     ...(directory === '' ? ['--data-dir is missing; name the data directory of the stopped node'] : []),
-    ...(to === '' ? ['--to is missing; name the directory of the archive'] : []),
+    ...(to === '' ? ['--to is missing; name the directory or URL of the archive'] : []),
   ];
   return faults.length > 0 ? failure(faults) : ok({ directory, to, isJson });
 }

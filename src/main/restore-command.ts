@@ -20,18 +20,18 @@ import {
 } from '#base';
 import { type DatabaseToRestore, nativeRandom, type Restored, restoreNode, wallClock } from '#cluster';
 import { recordsOfSegment } from '#storage';
-import { archiveIn, findArchives } from './archive-place.ts';
+import { archiveAt, findArchives } from './archive-place.ts';
 import { runCommandLine } from './command-output.ts';
 import { readOptions } from './option-faults.ts';
 
 const VARIABLE = 'CAIRN_DATA_DIR';
 
-const RESTORE_HELP = `Usage: cairn restore --from DIRECTORY --data-dir DIRECTORY [--database NAME]… [--revision N | --time TIME] [--json]
+const RESTORE_HELP = `Usage: cairn restore --from ARCHIVE --data-dir DIRECTORY [--database NAME]… [--revision N | --time TIME] [--json]
 
 Founds a new cluster of one node with databases from an archive. Each is a new instance with the history of the original
 one, and with its chain hashes. Start the node afterwards; other nodes join it with empty data directories.
 
-  --from DIRECTORY        Directory of the archive.
+  --from ARCHIVE          A directory, or s3://BUCKET/PREFIX.
   --data-dir DIRECTORY    Data directory of the new node: empty, or not there; also as the variable ${VARIABLE}.
   --database NAME         Restores only this database, which may also be named by its id. May be repeated.
   --revision N            Restores the one database up to this revision.
@@ -66,7 +66,7 @@ export function restoreCommand(args: readonly string[], ports: RestorePorts): Pr
 }
 
 async function restore({ from, directory, databases, point, isJson }: Asked, ports: RestorePorts): Promise<number> {
-  const archive = archiveIn(from);
+  const archive = await archiveAt(from);
   const found = await findArchives(archive, databases);
   if (point.kind === 'revision' && found.length > 1) {
     throw new DatabaseError('invalid_argument', '--revision is of one database; name it by --database');
@@ -139,7 +139,7 @@ function readArguments(
   const point = pointOf(revision, time);
   const faults = [
     ...(positionals.length > 0 ? [`unexpected argument ${JSON.stringify(positionals.join(' '))}`] : []),
-    ...(from === '' ? ['--from is missing; name the directory of the archive'] : []),
+    ...(from === '' ? ['--from is missing; name the directory or URL of the archive'] : []),
     ...(directory === '' ? ['--data-dir is missing; name an empty directory for the new node'] : []),
     ...(typeof point === 'string' ? [point] : []),
   ];

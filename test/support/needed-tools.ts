@@ -6,6 +6,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { resolve } from 'node:path';
+import { PYTHONPATH } from './archive/s3-server.ts';
 
 interface Tool {
   /** A small use of the tool: an installed tool may still not be allowed to work. */
@@ -13,7 +14,7 @@ interface Tool {
   readonly advice: string;
 }
 
-type ToolName = 'strace' | 'script' | 'unshare' | 'nsenter' | 'chromium' | 'kube' | 'nft' | 'runc' | 'apt-get';
+type ToolName = 'strace' | 'script' | 'unshare' | 'nsenter' | 'chromium' | 'kube' | 'nft' | 'runc' | 'apt-get' | 'moto';
 
 const KUBE = resolve(import.meta.dirname, '../../scripts/kube/prepare.ts');
 
@@ -70,6 +71,10 @@ const TOOLS: Readonly<Record<ToolName, Tool>> = {
   kube: {
     trial: [process.execPath, KUBE, '--no-build'],
     advice: 'scripts/kube/prepare.ts builds the programs of a control plane once, with Go 1.26 in about 11 minutes',
+  },
+  moto: {
+    trial: ['env', `PYTHONPATH=${PYTHONPATH}`, 'python3', '-c', 'import moto.server'],
+    advice: `python3 -m pip install --target ${PYTHONPATH} 'moto[s3]==5.2.5' flask flask-cors installs it`,
   },
   nft: {
     trial: ['unshare', '--net', '--mount', 'nft', 'add', 'table', 'ip', 'cairn'],

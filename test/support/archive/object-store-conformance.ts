@@ -1,8 +1,7 @@
 // Conformance tests of the port of an object store (src/archive/object-store.ts): every implementation passes the same
 // cases.
 import { beforeEach, describe, expect, it } from 'vitest';
-import { contentOf, type ObjectContent, type ObjectStore } from '#archive';
-import { bytesOf } from '../../../src/archive/object-store.ts';
+import { bytesOf, contentOf, type ObjectContent, type ObjectStore } from '#archive';
 
 const NAMES = ['segments/aa', 'databases/one/tails/bb', 'databases/one/manifests/000000000001'] as const;
 

@@ -1,8 +1,6 @@
 // An object store in memory whose calls fail, take long and overtake one another, and whose listings are stale, as a
 // test decides. Without `disturb` it does what it is asked at once.
-
-import { contentOf, type ObjectContent, type ObjectStore } from '#archive';
-import { bytesOf } from '../../../src/archive/object-store.ts';
+import { bytesOf, contentOf, type ObjectContent, type ObjectStore } from '#archive';
 
 /**
  * `refused`: nothing is done, and the call fails. `lost`: it is done, and the call fails. `half`: a new object is there

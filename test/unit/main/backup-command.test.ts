@@ -184,9 +184,10 @@ describe('cairn backup and cairn restore', () => {
       [restore('new', '--revision', '1.5'), 2, '--revision "1.5" is no revision'],
       [restore('new', '--time', 'now'), 2, '--time "now" is no time; write it as'],
       [restore('new', '--time', '2025-10-09T08:53:23Z', '--revision', '1'), 2, '--revision and --time exclude'],
-      [run(restoreCommand), 2, '--from is missing; name the directory of the archive'],
-      [run(backupCommand), 2, '--to is missing; name the directory of the archive'],
+      [run(restoreCommand), 2, '--from is missing; name the directory or URL of the archive'],
+      [run(backupCommand), 2, '--to is missing; name the directory or URL of the archive'],
       [backup('nothing'), 1, 'There is no store in'],
+      [run(restoreCommand, '--from', 'http://shop', '--data-dir', join(dir, 'new')), 1, '"http://shop" is no archive'],
       [
         run(restoreCommand, '--from', join(dir, 'none'), '--data-dir', join(dir, 'new')),
         1,
