@@ -22,6 +22,7 @@ const THREADS: Readonly<Record<string, string>> = {
   main: 'src/main/main.ts',
   'core-worker': 'src/main/core-worker.ts',
   'batch-worker': 'src/main/batch-worker.ts',
+  'archive-worker': 'src/main/archive-worker.ts',
   'log-worker': 'src/storage/log-worker.ts',
   'scrub-worker': 'src/cluster/front/scrub-worker.ts',
   'executor-worker': 'src/wasm/executors/executor-worker.ts',

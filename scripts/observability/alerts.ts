@@ -227,6 +227,14 @@ export const ALERTS: readonly Alert[] = [
     description: `{{ $labels.database }} uses {{ $value | humanizePercentage }} of its quota on ${NODE}.`,
   },
   {
+    name: 'ArchiveLagging',
+    severity: 'warning',
+    for: '5m',
+    expr: 'time() - max by (namespace, job, database) (cairn_archive_last_success_timestamp_seconds) > 60',
+    summary: 'A database is not archived: if the cluster is lost, its latest transactions are lost with it.',
+    description: `The archive of {{ $labels.database }} of ${CLUSTER} has nothing of the last ${SECONDS}.`,
+  },
+  {
     name: 'CompactionBehind',
     severity: 'warning',
     for: '10m',

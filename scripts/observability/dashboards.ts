@@ -146,6 +146,15 @@ export const DASHBOARDS: readonly Dashboard[] = [
         ),
         graph('Busiest databases', 'ops', top(most(`rate(cairn_database_revision[${RATE}])`, 'database'))),
       ],
+      Archive: [
+        graph(
+          'Age of recovery points',
+          's',
+          top(least('time() - cairn_archive_last_success_timestamp_seconds', 'database')),
+        ),
+        graph('Stored in the archive', 'binBps', rate('cairn_archive_bytes_total', 'pod')),
+        graph('Failed attempts to archive', 'ops', rate('cairn_archive_failures_total', 'pod')),
+      ],
     },
   },
   {
@@ -295,6 +304,10 @@ function mean(histogram: string, ...by: readonly string[]): Query {
 
 function most(gauge: string, ...by: readonly string[]): Query {
   return { expr: `max by (${by.join(', ')}) (${gauge})`, legend: legendOf(by) };
+}
+
+function least(gauge: string, ...by: readonly string[]): Query {
+  return { expr: `min by (${by.join(', ')}) (${gauge})`, legend: legendOf(by) };
 }
 
 function top({ expr, legend }: Query): Query {

@@ -7,6 +7,7 @@
  * ```
  * A database that fails delays no other one, unless all lanes wait for the store.
  */
+import type { Clock } from '#base';
 import type { Archiver } from './archiver.ts';
 
 /** So that a recovery point is at most 10 s old. */
@@ -18,8 +19,9 @@ const LANES = 4;
 export interface DriverPorts<Database> {
   readonly open: (database: Database) => Pick<Archiver, 'round' | 'lagBytes'>;
   readonly monotonicMs: () => number;
-  /** A round has failed, and the one before had not. */
-  readonly onFailing: (database: Database, failure: unknown) => void;
+  readonly clock: Clock;
+  /** A round has failed; `isFirst`: the one before had not. */
+  readonly onFailure: (database: Database, failure: unknown, isFirst: boolean) => void;
   /** A round has succeeded, and the one before had failed. */
   readonly onRecovered: (database: Database) => void;
 }
@@ -27,8 +29,9 @@ export interface DriverPorts<Database> {
 /** How far the archive of a database is. */
 export interface ArchiveProgress {
   readonly name: string;
-  /** Age of the newest moment whose records are all in the archive; at first the time since the database is archived. */
-  readonly ageMs: number;
+  /** The recovery point: begin of the last round that archived everything; at first that of following the database. */
+  readonly successMs: number;
+  /** At the begin or end of the last round. */
   readonly lagBytes: number;
 }
 
@@ -37,18 +40,16 @@ interface Task<Database> {
   readonly archiver: Pick<Archiver, 'round' | 'lagBytes'>;
   isRunning: boolean;
   dueMs: number;
+  lagBytes: number;
   /** Failures since the last success. */
   failures: number;
-  /** Begin of the last round that archived everything. */
-  wholeMs: number;
+  successMs: number;
 }
 
 export class ArchiveDriver<Database extends { readonly id: string; readonly name: string }> {
   readonly #ports: DriverPorts<Database>;
   #tasks = new Map<string, Task<Database>>();
   readonly #running = new Set<Promise<void>>();
-  /** Rounds that have failed. */
-  failureCount = 0;
 
   constructor(ports: DriverPorts<Database>) {
     this.#ports = ports;
@@ -56,11 +57,8 @@ export class ArchiveDriver<Database extends { readonly id: string; readonly name
 
   /** Archives these databases from now on, and no others. Rounds of others end as they end. */
   follow(databases: readonly Database[]): void {
-    const nowMs = this.#ports.monotonicMs();
     const known = this.#tasks;
-    this.#tasks = new Map(
-      databases.map((database) => [database.id, known.get(database.id) ?? this.#taskOf(database, nowMs)]),
-    );
+    this.#tasks = new Map(databases.map((each) => [each.id, known.get(each.id) ?? this.#taskOf(each)]));
     this.tick();
   }
 
@@ -89,29 +87,28 @@ export class ArchiveDriver<Database extends { readonly id: string; readonly name
   }
 
   /** The databases whose archives lag most, the worst first. */
-  progress(count: number): Promise<readonly ArchiveProgress[]> {
-    const nowMs = this.#ports.monotonicMs();
-    const worst = [...this.#tasks.values()].toSorted((one, other) => one.wholeMs - other.wholeMs).slice(0, count);
-    return Promise.all(
-      worst.map(async ({ database: { name }, archiver, wholeMs }) => {
-        return { name, ageMs: nowMs - wholeMs, lagBytes: await archiver.lagBytes() };
-      }),
-    );
+  progress(count: number): readonly ArchiveProgress[] {
+    const worst = [...this.#tasks.values()].toSorted((one, other) => one.successMs - other.successMs);
+    return worst.slice(0, count).map(({ database: { name }, successMs, lagBytes }) => ({ name, successMs, lagBytes }));
   }
 
-  #taskOf(database: Database, nowMs: number): Task<Database> {
-    const archiver = this.#ports.open(database);
-    return { database, archiver, isRunning: false, dueMs: nowMs, failures: 0, wholeMs: nowMs };
+  #taskOf(database: Database): Task<Database> {
+    const { open, monotonicMs, clock } = this.#ports;
+    const state = { isRunning: false, dueMs: monotonicMs(), lagBytes: 0, failures: 0, successMs: clock.nowMs() };
+    return { database, archiver: open(database), ...state };
   }
 
   /** Never rejects. */
   async #round(task: Task<Database>, begunMs: number): Promise<void> {
-    const { monotonicMs, onFailing, onRecovered } = this.#ports;
+    const { monotonicMs, clock, onFailure, onRecovered } = this.#ports;
+    const beganMs = clock.nowMs();
     const { database, archiver } = task;
     const isFollowed = (): boolean => this.#tasks.get(database.id) === task;
     try {
+      task.lagBytes = await archiver.lagBytes();
       const round = await archiver.round();
-      if (round === 'archived' || round === 'current') task.wholeMs = begunMs;
+      task.lagBytes = await archiver.lagBytes();
+      if (round === 'archived' || round === 'current') task.successMs = beganMs;
       task.dueMs = round === 'partial' ? begunMs : begunMs + PERIOD_MS;
       if (task.failures > 0 && isFollowed()) onRecovered(database);
       task.failures = 0;
@@ -119,9 +116,7 @@ export class ArchiveDriver<Database extends { readonly id: string; readonly name
       task.dueMs = monotonicMs() + Math.min(RETRY_MAX_MS, RETRY_MS * 2 ** task.failures);
       task.failures += 1;
       // The rows of a deleted database go while they are read.
-      if (!isFollowed()) return;
-      this.failureCount += 1;
-      if (task.failures === 1) onFailing(database, failure);
+      if (isFollowed()) onFailure(database, failure, task.failures === 1);
     } finally {
       task.isRunning = false;
     }

@@ -20,7 +20,9 @@ export async function archiveAt(text: string): Promise<ArchivePorts> {
       `${quote(text)} is no archive: name a directory, or ${archiveUrl.expects}`,
     );
   }
-  const store = 's3' in place ? await openS3Store(place.s3, newHash) : new DirectoryStore(place.directory);
+  if ('directory' in place) return { store: new DirectoryStore(place.directory), newHash };
+  const isPathStyle = (process.env['AWS_ENDPOINT_URL_S3'] ?? process.env['AWS_ENDPOINT_URL']) !== undefined;
+  const store = await openS3Store({ ...place.s3, isPathStyle }, newHash);
   return { store, newHash };
 }
 

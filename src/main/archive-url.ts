@@ -2,7 +2,7 @@
 import type { S3Place } from '#objects';
 import type { SettingType } from './setting.ts';
 
-export type ArchivePlace = { readonly directory: string } | { readonly s3: S3Place };
+export type ArchivePlace = { readonly directory: string } | { readonly s3: Omit<S3Place, 'isPathStyle'> };
 
 /** Rules of S3 for names of buckets. */
 const S3_URL = /^s3:\/\/([a-z\d][a-z\d.-]{1,61}[a-z\d])(?:\/([^?#]*))?$/;

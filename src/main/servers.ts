@@ -13,6 +13,7 @@ import {
   nativeRandom,
   nativeSha256,
   stopProcess,
+  storeDirectoryOf,
   type Unfinished,
   wallClock,
 } from '#cluster';
@@ -32,6 +33,7 @@ import type * as Transport from '#transport';
 import type { ByteBudgets, GrpcServer, HeldPort, HolderLists, McpServerOptions, WebServer } from '#transport';
 import { readAccess } from './access.ts';
 import { advertised, metricsHost, portOf, reached, scrapeUrl, urlAt } from './addresses.ts';
+import { ArchiveThread } from './archive-thread.ts';
 import { ConnectionBound, type ConnectionShares, closedConnections, connectionShares } from './connection-bound.ts';
 import { loadExtractor } from './extractor-module.ts';
 import { untilFree } from './free-port.ts';
@@ -176,6 +178,7 @@ class Servers {
     if (scrape !== undefined) this.#bound?.name(scrape.port, 'metrics');
     this.#advertise(node, fronts);
     const looking = [this.#compilesAhead(service), this.#keepsViews(service, guests)];
+    const archive = this.#archive(node);
     return {
       addresses: this.#addresses(fronts, node, scrape),
       stopRequested: stopRequest.promise,
@@ -190,7 +193,7 @@ class Servers {
         // All protocols drain in parallel, so that clients of one do not wait for clients of another.
         await Promise.all([fronts.grpc.drain(graceMs), fronts.mcp?.close(graceMs), fronts.http.close(graceMs)]);
         lists.close();
-        await guests[Symbol.asyncDispose]();
+        await Promise.all([guests[Symbol.asyncDispose](), archive?.[Symbol.asyncDispose]()]);
         await Promise.all([node.drain(), tracing?.close(graceMs)]);
         await scrape?.close();
         this.#bound?.[Symbol.dispose]();
@@ -344,6 +347,14 @@ class Servers {
       ...(node.peerAddress !== undefined && { peer: node.peerAddress }),
       docs: join(PACKAGE_DIR, 'docs'),
     };
+  }
+
+  /** Archives databases in the background, until it is disposed. */
+  #archive(node: Node): ArchiveThread | undefined {
+    const { archive, nodeName: writer, dataDir } = this.#config;
+    if (archive === 'off') return undefined;
+    const given = { storeDirectory: storeDirectoryOf(dataDir), archive, writer };
+    return this.#starting.use(new ArchiveThread({ ...given, node, logger: this.#logger, metrics: this.#metrics }));
   }
 
   /** Folds State Views in the background, until it is disposed. */

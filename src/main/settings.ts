@@ -7,6 +7,7 @@ import type { CertificateRule } from '#auth';
 import type { Address } from '#base';
 import type { DatabaseQuota } from '#cluster';
 import { LOG_LEVELS, type LogLevel } from '#observability';
+import { archiveUrl } from './archive-url.ts';
 import { certificateRoles } from './certificate-roles.ts';
 import { databaseQuotas } from './database-quotas.ts';
 import { type OutsideRule, outsideRules } from './outside-addresses.ts';
@@ -87,6 +88,7 @@ export interface Config extends TokenSettings {
   /** `auto`: a share of the disk, see docs/configuration.md. */
   readonly diskSoftBytes: number | 'auto';
   readonly diskHardBytes: number | 'auto';
+  readonly archive: string;
   /** Empty: none. */
   readonly databaseBytesMax: readonly DatabaseQuota[];
   /** `auto`: one per processor. */
@@ -335,6 +337,11 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     type: wordOr('auto', byteSize({ min: 0, max: 1024 * GIB })),
     default: 'auto',
     help: 'Free disk space below which nothing is appended; at most disk-soft-bytes. auto: two segments of the write-ahead log.',
+  },
+  archive: {
+    type: wordOr('off', archiveUrl),
+    default: 'off',
+    help: 'Where this node archives the databases that it leads, every few seconds (docs/operations/backup.md): a directory that all nodes share, as file:///DIRECTORY, or a bucket, as s3://BUCKET/PREFIX. The same on every node. off: nowhere.',
   },
   databaseBytesMax: {
     type: databaseQuotas,

@@ -1,8 +1,8 @@
 /**
  * An object store in a bucket of S3, or of a service with the same API that knows conditional writes.
  *
- * Region, endpoint and credentials are those of the environment, as all tools of AWS read them. The service verifies the
- * SHA-256 of what it receives. The client repeats failed calls, except for uploads that are streams.
+ * Region, endpoint and credentials are those of the environment, as all tools of AWS read them. The service verifies
+ * the SHA-256 of what it receives. The client repeats failed calls, except for uploads that are streams.
  */
 import { Readable } from 'node:stream';
 import {
@@ -20,8 +20,10 @@ import { DatabaseError } from '#base';
 
 export interface S3Place {
   readonly bucket: string;
-  /** Of the names of all objects: empty, or ending with a slash. */
+  /** Begin of the names of all objects: empty, or ending with a slash. */
   readonly prefix: string;
+  /** The service has no DNS name for each bucket, as seldom another one than that of AWS. */
+  readonly isPathStyle: boolean;
 }
 
 /** Content up to this size is sent from memory, and may be sent again. */
@@ -47,10 +49,8 @@ export class S3Store implements ObjectStore {
   constructor(place: S3Place, newHash: NewHash) {
     this.#place = place;
     this.#newHash = newHash;
-    const { AWS_ENDPOINT_URL: url, AWS_ENDPOINT_URL_S3: urlOfS3 = url } = process.env;
     this.#client = new S3Client({
-      // Other services than that of AWS seldom have a DNS name for each bucket.
-      forcePathStyle: urlOfS3 !== undefined,
+      forcePathStyle: place.isPathStyle,
       requestHandler: TIMEOUTS,
       logger: LOGGER,
       requestChecksumCalculation: 'WHEN_REQUIRED',

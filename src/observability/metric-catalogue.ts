@@ -109,6 +109,9 @@ export const COUNTERS = {
     labels: { way: ['sent', 'received'] },
   },
   cairn_wal_write_bytes_total: 'Bytes written to the write-ahead log.',
+  cairn_archive_bytes_total: 'Bytes of objects that this node has stored in the archive.',
+  cairn_archive_failures_total:
+    'Attempts to archive a database that failed. They are repeated after 1 to 60 s; see archive-failing in the log.',
   cairn_store_scrub_bytes_total: 'Bytes of rows and sealed segments that the scrub has read and verified.',
   cairn_store_compaction_seconds_total: {
     help: 'Time of LevelDB compactions into a level, as LevelDB reports it, in whole seconds. It is read every 10 s.',
@@ -269,6 +272,14 @@ export const GAUGES = {
   },
   cairn_store_scrub_round_timestamp_seconds:
     'Unix time at which the scrub last completed a pass over all rows and sealed segments; 0 before the first pass.',
+  cairn_archive_last_success_timestamp_seconds: {
+    help: 'Unix time of the recovery point of a database that this node leads: everything that was applied by then is in the archive. It also advances without writes. The databases with the oldest ones.',
+    labels: { database: 100 },
+  },
+  cairn_archive_lag_bytes: {
+    help: 'Bytes in the history of a database that this node leads, and not in the archive, when it was archived last.',
+    labels: { database: 100 },
+  },
   cairn_store_tables: {
     help: 'LevelDB tables by level, measured every 10 s. LevelDB slows writers down at 8 tables in level 0, and stops them at 12.',
     labels: { level: ['0', '1', '2', '3', '4', '5', '6'] },

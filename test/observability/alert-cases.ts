@@ -238,6 +238,23 @@ const OF_NODES: Readonly<Record<string, readonly AlertCase[]>> = {
       [],
     ],
   ],
+  ArchiveLagging: [
+    [
+      '12m',
+      ['cairn_archive_last_success_timestamp_seconds{database="shop"} 0+60x3 180x20'],
+      ['database="shop",severity="warning"'],
+    ],
+    // Another node has taken over.
+    [
+      '12m',
+      [
+        'cairn_archive_last_success_timestamp_seconds{database="shop"} 0+60x3 180x20',
+        'cairn_archive_last_success_timestamp_seconds{pod="b",database="shop"} 0+60x20',
+      ],
+      [],
+    ],
+    ['12m', ['cairn_archive_last_success_timestamp_seconds{database="shop"} 0+60x3 180x4 480+60x20'], []],
+  ],
   CompactionBehind: [
     ['15m', ['cairn_store_tables{level="0"} 8x20'], [`${WARNING},level="0"`]],
     ['15m', ['cairn_store_tables{level="0"} 7x20', 'cairn_store_tables{level="1"} 90x20'], []],

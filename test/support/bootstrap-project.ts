@@ -27,6 +27,7 @@ export const SERVER = `
 const OTHER_ENTRIES = [
   'src/main/core-worker.ts',
   'src/main/batch-worker.ts',
+  'src/main/archive-worker.ts',
   'src/storage/log-worker.ts',
   'src/cluster/front/scrub-worker.ts',
   'src/wasm/executors/executor-worker.ts',

@@ -16,7 +16,7 @@ const BUCKET = 'archives';
 let stores = 0;
 
 function open(prefix = `store-${stores++}/`, bucket = BUCKET): ObjectStore {
-  return new S3Store({ bucket, prefix }, newHash);
+  return new S3Store({ bucket, prefix, isPathStyle: true }, newHash);
 }
 
 describe.skipIf(lacksTool('moto'))('a bucket', () => {
