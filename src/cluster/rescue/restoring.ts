@@ -11,7 +11,6 @@
  * again until the ledger has its place.
  */
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import {
   assert,
   CATALOG_GROUP,
