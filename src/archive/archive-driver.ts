@@ -26,7 +26,7 @@ export interface DriverPorts<Database> {
   readonly onRecovered: (database: Database) => void;
 }
 
-/** How far the archive of a database is. */
+/** Progress of the archive of a database. */
 export interface ArchiveProgress {
   readonly name: string;
   /** The recovery point: begin of the last round that archived everything; at first that of following the database. */

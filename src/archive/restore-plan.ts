@@ -94,7 +94,7 @@ function plannedObjects(manifest: Manifest): readonly PlannedObject[] {
   });
 }
 
-/** Whether the point is before this place, so that no record after it is needed. */
+/** Returns whether the point is before this place, so that no record after it is needed. */
 function isBefore(
   { revision, recordedTimeMs }: Pick<ArchivedObject, 'revision' | 'recordedTimeMs'>,
   point: RestorePoint,

@@ -32,7 +32,7 @@ export class HistoryCut {
     return this.#isOver;
   }
 
-  /** Whether the bytes so far end inside a record. */
+  /** True if the bytes so far end inside a record. */
   get isCut(): boolean {
     return !this.#isOver && this.#rest.length > 0;
   }

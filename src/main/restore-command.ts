@@ -147,7 +147,7 @@ function readArguments(
   return ok({ from, directory, databases: database, point, isJson: values.json ?? false });
 }
 
-/** As text: what is wrong with the options. */
+/** Returns a text for options that are wrong. */
 function pointOf(revision: string | undefined, time: string | undefined): RestorePoint | string {
   if (revision !== undefined && time !== undefined) return '--revision and --time exclude each other';
   if (revision !== undefined) {

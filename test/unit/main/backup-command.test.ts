@@ -163,7 +163,7 @@ describe('cairn backup and cairn restore', () => {
     await backup('old');
     await restore('new');
     const [place, store, log, ledger] = ['restoring', 'store', 'log', 'ledger'].map((name) => join(dir, 'new', name));
-    // As when the process ended after it had moved store and log.
+    // The process has ended after it had moved store and log.
     mkdirSync(place ?? '');
     renameSync(ledger ?? '', join(place ?? '', 'ledger'));
     await expect(openStoppedNode(join(dir, 'new'))).rejects.toThrow('There is no store in');
