@@ -51,7 +51,7 @@ export async function openArchive({ store, newHash }: ArchivePorts, databaseId: 
   return { newest: undefined, last, faults };
 }
 
-/** Returns whether retention has to keep this manifest while `last` is the newest one, so that the search finds that. */
+/** Returns whether retention has to keep this manifest, so that the search finds the newest one, `last`. */
 export function isKept(number: number, last: number): boolean {
   const level = STEPS.findIndex((step) => number % step === 0);
   const above = STEPS[level - 1];

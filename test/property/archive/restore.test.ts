@@ -60,7 +60,7 @@ function neededEnd(states: readonly HistoryState[], point: RestorePoint): number
   return needed.at(-1)?.position ?? 0;
 }
 
-/** Whether the records begin the history and reach the point. */
+/** Returns whether the records begin the history and reach the point. */
 function isExact({ history }: Archive, records: Uint8Array, point: RestorePoint): boolean {
   const isBeginning = Buffer.compare(records, history.bytes.subarray(0, records.length)) === 0;
   return isBeginning && records.length >= neededEnd(history.states, point);
