@@ -18,6 +18,7 @@ describe.skipIf(lacksTool('kube', 'nft', 'runc', 'apt-get'))('a cluster of the o
     ['operator-idle', []],
     ['operator-scales', FIVE],
     ['operator-replaces-node', FIVE],
+    ['operator-recovers-database', FIVE],
   ] as const)('keeps every acknowledged write with %s', { timeout: 900_000 }, async (name, world) => {
     expect(await runScenario(name, world)).toMatchObject({ faults: [], failedWrites: 0 });
   });

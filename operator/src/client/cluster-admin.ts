@@ -160,7 +160,14 @@ const ROLES: Readonly<Record<CatalogRole, NodeRole>> = {
   [CatalogRole.CATALOG_ROLE_LEARNER]: 'learner',
 };
 
-function descriptionOf({ clusterId, isConfirmed, level, nodes, databases }: DescribeClusterReply): ClusterDescription {
+/** Exported for tests. */
+export function descriptionOf({
+  clusterId,
+  isConfirmed,
+  level,
+  nodes,
+  databases,
+}: DescribeClusterReply): ClusterDescription {
   return {
     clusterID: clusterId,
     isConfirmed,
@@ -169,7 +176,8 @@ function descriptionOf({ clusterId, isConfirmed, level, nodes, databases }: Desc
     databases: databases.map(({ name, nodes: holders, leader, members }) => ({
       name,
       nodes: holders,
-      leader,
+      // proto3 has no other sign of an absent number.
+      leader: leader === 0 ? undefined : leader,
       members: members.map(({ node, standing }) => ({ node, isCaughtUp: standing === Standing.STANDING_READY })),
     })),
   };

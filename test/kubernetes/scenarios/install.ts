@@ -47,6 +47,8 @@ interface ClusterStatus {
   }[];
   readonly databases: readonly {
     readonly isSettled: boolean;
+    /** Set when it was recovered from one replica, which had this revision. */
+    readonly recovery?: { readonly revision: number };
     readonly members: readonly { readonly node: number; readonly lag: number }[];
   }[];
 }

@@ -1,10 +1,10 @@
-/** The scenario in which a cluster that the operator runs loses the quorum of its catalog for good. */
+/** Scenarios in which a cluster that the operator runs loses a quorum for good. */
 import { CAIRN_CLUSTER, type CairnCluster } from '../../../operator/src/api/index.ts';
 import { pathOf } from '../../../operator/src/kube/index.ts';
 import { type Cluster, eventually } from '../cluster.ts';
 import type { Claim } from '../objects.ts';
-import { PODS } from './install.ts';
-import { changeCluster, NAME, until } from './operator.ts';
+import { clusterStatus, PODS } from './install.ts';
+import { changeCluster, describeCluster, NAME, until } from './operator.ts';
 import { leaderOf, type ScenarioRun, type Scenarios } from './scenario.ts';
 
 const LOST_SECONDS = 60;
@@ -12,14 +12,14 @@ const LOST_SECONDS = 60;
 const SHOWN_WITHIN_MS = (LOST_SECONDS + 180) * 1000;
 const ID = 'two volumes lost';
 
-export const OPERATOR_LOSS_SCENARIOS: Scenarios<'operator-recovers-catalog'> = {
-  'operator-recovers-catalog': {
-    spec: {
-      repair: { afterSeconds: LOST_SECONDS },
-      update: { drainTimeoutSeconds: 10, stableSeconds: 1, finalizeAfterSeconds: 0 },
-    },
-    act: loseMajority,
-  },
+const SPEC = {
+  repair: { afterSeconds: LOST_SECONDS },
+  update: { drainTimeoutSeconds: 10, stableSeconds: 1, finalizeAfterSeconds: 0 },
+};
+
+export const OPERATOR_LOSS_SCENARIOS: Scenarios<'operator-recovers-catalog' | 'operator-recovers-database'> = {
+  'operator-recovers-catalog': { spec: SPEC, act: loseMajority },
+  'operator-recovers-database': { spec: SPEC, replicas: 5, act: loseHolders },
 };
 
 /** Two of three nodes are lost with their claims. The cluster continues with the third after the loss is accepted. */
@@ -63,6 +63,45 @@ async function loseMajority({ cluster, clients, step }: ScenarioRun): Promise<vo
     throw new Error(`the claims are ${claims.join()}`);
   await clients.untilMore(1);
   clients.noteRecovery(Number(revision));
+}
+
+/**
+ * Of five nodes, two are lost with their claims that had replicas of the database: the catalog has a quorum, and the
+ * database has none. It continues with the third replica after the loss is accepted, and not before.
+ */
+async function loseHolders({ cluster, clients, step }: ScenarioRun): Promise<void> {
+  await eventually('five voters', async () => {
+    const { nodes } = await describeCluster(cluster);
+    return nodes.filter(({ role }) => role === 'voter').length === 5;
+  });
+  const { nodes, databases } = await describeCluster(cluster);
+  const [holders = []] = databases.map((database) => database.nodes);
+  const [survivor, ...others] = nodes.filter(({ id }) => holders.includes(id)).map(({ name }) => name);
+  if (survivor === undefined || others.length !== 2) throw new Error(`the database is on ${holders.join()}`);
+  await cluster.kubectl('delete', 'pvc', ...others.map((pod) => `data-${pod}`), '--wait=false');
+  await cluster.kubectl('delete', 'pod', ...others, '--grace-period=1');
+  await step('until the loss is noticed', () =>
+    eventually('no leader', async () => {
+      const { message } = await conditionOf(cluster, 'QuorumHealthy');
+      return message.includes('these databases have no leader');
+    }),
+  );
+  await step('until a repair waits for the database', () =>
+    eventually(
+      'a repair that waits',
+      async () => (await conditionOf(cluster, 'Progressing')).message.includes('has no leader'),
+      SHOWN_WITHIN_MS,
+    ),
+  );
+  await step('until the cluster is stable', async () => {
+    await changeCluster(cluster, { recovery: { id: ID, survivor, acknowledgeDataLoss: true } });
+    await until(cluster, 'Stable', { isSo: ({ recoveryID }) => recoveryID === ID });
+  });
+  const { databases: recovered } = await clusterStatus(cluster, survivor);
+  const revision = recovered[0]?.recovery?.revision;
+  if (revision === undefined) throw new Error('the database was not recovered');
+  await clients.untilMore(1);
+  clients.noteRecovery(revision);
 }
 
 /** The uid of the claim of a pod. */

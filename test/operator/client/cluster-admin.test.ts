@@ -4,6 +4,7 @@ import { statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import type { CairnCluster } from '../../../operator/src/api/index.ts';
+import { descriptionOf } from '../../../operator/src/client/cluster-admin.ts';
 import {
   Channel,
   failedWith,
@@ -13,7 +14,7 @@ import {
   serviceAddress,
 } from '../../../operator/src/client/index.ts';
 import { Api } from '../../../operator/src/kube/index.ts';
-import { ClusterAdminService } from '../../../proto/gen/cairn/admin/v1/admin.ts';
+import { ClusterAdminService, DescribeClusterReply } from '../../../proto/gen/cairn/admin/v1/admin.ts';
 import { Authority } from '../../support/certificates.ts';
 import { eventually } from '../../support/eventually.ts';
 import { FIRST_KEY } from '../../support/guarded-node.ts';
@@ -80,6 +81,17 @@ it('describes a cluster by any address that answers, with the credentials of its
   const { bavail, blocks } = statfsSync(dir.path);
   const [described] = (await admin.describe()).nodes;
   expect(Math.abs((described?.diskUsedPercent ?? 0) - 100 * (1 - bavail / blocks))).toBeLessThan(2);
+});
+
+it('describes a database that no node leads without a leader (KC4, KC9)', () => {
+  // Two of the field databases: name is field 1 of each, leader is field 7.
+  const led = [0x0a, 3, ...Buffer.from('led'), 7 << 3, 2];
+  const lost = [0x0a, 4, ...Buffer.from('lost')];
+  const bytes = Uint8Array.from([led, lost].flatMap((each) => [0x2a, each.length, ...each]));
+  expect(descriptionOf(DescribeClusterReply.decode(bytes)).databases).toMatchObject([
+    { name: 'led', leader: 2 },
+    { name: 'lost', leader: undefined },
+  ]);
 });
 
 it('rejects with the reason of the cluster when the cluster refuses a request', async () => {
