@@ -86,6 +86,7 @@ describe('SPEC-MCP-HANDSHAKE', () => {
     ['what is nested without end', () => send('['.repeat(100_000) + ']'.repeat(100_000)), 400, /at most 256 levels/],
     ['a name that is repeated', () => send('{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}'), 400, /is repeated/],
     ['more values than a body has', () => send(`[${'{},'.repeat(2 ** 17)}{}]`), 413, /at most 131072 values/],
+    ['a batch that is too long', () => send([LIST, { ...LIST, params: 'x'.repeat(2 ** 20) }]), 413, /send large ones/],
     ['what is no message', () => send('5'), 400, /-32600/],
     ['another path', () => got('POST', {}, '/other'), 404, /MCP is at/],
     ['another method', () => got('PUT'), 405, /GET, POST, DELETE, OPTIONS/],

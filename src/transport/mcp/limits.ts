@@ -4,6 +4,8 @@ const MIB = 2 ** 20;
 
 /** Bytes of a body: a component of 64 MiB in base64, and the members around it. */
 export const BODY_BYTES_MAX: number = 88 * MIB;
+/** Bytes of a body with several messages. The arguments of each may have 300,000 values, which its tool parses. */
+export const BATCH_BYTES_MAX: number = MIB;
 /**
  * Values in the JSON of a body, the arguments of a tool counted as one: thirty million empty objects fit into a body,
  * and would cost gigabytes, and a minute of the thread that all clients share.

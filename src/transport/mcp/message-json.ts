@@ -5,7 +5,7 @@
  * repeated name is refused; inside the arguments, the tool or the HTTP API refuses it.
  */
 import { type JsonFault, type JsonNode, parseJson } from '#model';
-import { BODY_VALUES_MAX } from './limits.ts';
+import { BATCH_BYTES_MAX, BODY_VALUES_MAX } from './limits.ts';
 
 const RAW: ReadonlySet<string> = new Set(['arguments']);
 
@@ -22,10 +22,16 @@ class RawArguments {
   }
 }
 
-export type ReadMessage = { readonly kind: 'read'; readonly value: unknown } | JsonFault;
+export type ReadMessage =
+  | { readonly kind: 'read'; readonly value: unknown }
+  | Pick<JsonFault, 'kind' | 'message' | 'isTooLarge'>;
 
 export function readMessage(bytes: Uint8Array): ReadMessage {
   const node = parseJson(bytes, { raw: RAW, valuesMax: BODY_VALUES_MAX });
+  if (node.kind === 'array' && node.items.length > 1 && bytes.length > BATCH_BYTES_MAX) {
+    const message = `a batch of messages has at most ${BATCH_BYTES_MAX} bytes; send large ones alone`;
+    return { kind: 'fault', isTooLarge: true, message };
+  }
   return node.kind === 'fault' ? node : { kind: 'read', value: valueOf(node) };
 }
 
