@@ -66,7 +66,7 @@ async function loseMajority({ cluster, clients, step }: ScenarioRun): Promise<vo
 }
 
 /**
- * Of five nodes, two are lost with their claims that had replicas of the database: the catalog has a quorum, and the
+ * Two of five nodes are lost with their claims, and had replicas of the database: the catalog has a quorum, and the
  * database has none. It continues with the third replica after the loss is accepted, and not before.
  */
 async function loseHolders({ cluster, clients, step }: ScenarioRun): Promise<void> {
