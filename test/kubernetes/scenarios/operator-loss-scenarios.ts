@@ -86,13 +86,6 @@ async function loseHolders({ cluster, clients, step }: ScenarioRun): Promise<voi
       return message.includes('these databases have no leader');
     }),
   );
-  await step('until a repair waits for the database', () =>
-    eventually(
-      'a repair that waits',
-      async () => (await conditionOf(cluster, 'Progressing')).message.includes('has no leader'),
-      SHOWN_WITHIN_MS,
-    ),
-  );
   await step('until the cluster is stable', async () => {
     await changeCluster(cluster, { recovery: { id: ID, survivor, acknowledgeDataLoss: true } });
     await until(cluster, 'Stable', { isSo: ({ recoveryID }) => recoveryID === ID });
