@@ -18,7 +18,7 @@ import { Rng } from '../../simulation/engine/random.ts';
 import { type AnyOperation, History, type Operation } from '../../simulation/history.ts';
 import { type Cluster, eventually } from '../cluster.ts';
 import type { Pod } from '../objects.ts';
-import { firstKey, POD_HOSTS, SERVICE_HOST } from './install.ts';
+import { firstKey, podHost, SERVICE_HOST } from './install.ts';
 
 export interface ClientFigures {
   /** Number of recorded transactions. */
@@ -47,6 +47,8 @@ interface ClientOptions {
   readonly replicas: number;
 }
 
+/** Replicas of the database. */
+const COPIES = 3;
 const DATABASE = 'orders';
 const WRITERS = 3;
 const READERS = 2;
@@ -81,8 +83,8 @@ export class Clients {
     this.#scheme = isSecure ? 'https' : 'http';
     this.#processes = new Processes(cluster);
     this.#random = new Rng(seed, 'kubernetes');
-    const [first, ...others] = POD_HOSTS;
-    this.#servers = [this.#pod(first), ...others.slice(0, replicas - 1).map((host) => this.#pod(host))];
+    const others = Array.from({ length: replicas - 1 }, (_, place) => this.#pod(podHost(place + 1)));
+    this.#servers = [this.#pod(podHost(0)), ...others];
     // Another process may answer each time, so no two answers belong to one session.
     this.#service = [this.#server('cairn', SERVICE_HOST, () => Number.NaN)];
   }
@@ -168,7 +170,7 @@ export class Clients {
     try {
       // The chain of a recovered instance begins with the first one.
       const roots = new Map(this.#history.recoveries.map(({ databaseId, before }) => [databaseId, before]));
-      const copies = await readCopies([DATABASE], this.#servers, this.#servers.length);
+      const copies = await readCopies([DATABASE], this.#servers, Math.min(COPIES, this.#servers.length));
       const finals = copies.map((copy) => ({ ...copy, rootId: roots.get(copy.databaseId) }));
       return checkAll(new Evidence(this.#history, finals)).faults;
     } catch (error) {

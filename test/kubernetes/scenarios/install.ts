@@ -7,15 +7,16 @@ const CHART = resolve(import.meta.dirname, '../../../charts/cairn');
 export const PODS: readonly string[] = ['cairn-0', 'cairn-1', 'cairn-2'];
 /** The domain of Services. */
 export const DOMAIN = 'default.svc.cluster.local';
-export const POD_HOSTS: readonly [string, ...string[]] = [
-  `cairn-0.cairn-headless.${DOMAIN}`,
-  `cairn-1.cairn-headless.${DOMAIN}`,
-  `cairn-2.cairn-headless.${DOMAIN}`,
-];
+export const POD_HOSTS: readonly string[] = PODS.map((_, ordinal) => podHost(ordinal));
 /** Name of the Service for clients. */
 export const SERVICE_HOST: string = `cairn.${DOMAIN}`;
 /** Shorter waits, because Services of the harness follow their pods at once. */
 const VALUES = ['minReadySeconds=1', 'drain.lingerSeconds=2'];
+
+/** Name of the pod with this ordinal in DNS. */
+export function podHost(ordinal: number): string {
+  return `cairn-${ordinal}.cairn-headless.${DOMAIN}`;
+}
 
 /** Installs the chart, or upgrades it to other values. */
 export async function installCairn(cluster: Cluster, ...changed: readonly string[]): Promise<void> {
