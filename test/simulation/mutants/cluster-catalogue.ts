@@ -159,15 +159,6 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
     run: { nodes: 3 },
   },
   {
-    name: 'change-before-own-commit',
-    file: 'src/raft/membership-change.ts',
-    find: "  if (commit < role.first) return { kind: 'term-not-committed' };\n",
-    replace: '',
-    breaks: 'a new leader changes the membership before it knows what is committed',
-    anchor: 'Ongaro 2015',
-    run: { nodes: 3, first: [10] },
-  },
-  {
     name: 'terms-not-compared',
     file: 'src/raft/following.ts',
     find: '  if (previous.index > state.commit && termAt(state.log, previous.index) !== previous.term) {',
