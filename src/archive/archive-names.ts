@@ -35,7 +35,7 @@ export function manifestNumber(name: string): number {
   return Number(NUMBER.exec(name)?.[1] ?? 0);
 }
 
-/** An object that is missing, damaged, or not the one that it should be. */
+/** An object that is missing or damaged, or has other bytes than its name says. */
 export class ArchiveFault extends DatabaseError {
   readonly object: string;
   readonly fault: string;

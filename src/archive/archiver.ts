@@ -191,7 +191,7 @@ export class Archiver {
     const writtenAtMs = clock.nowMs();
     const manifest = { database, number, basis, writer, writtenAtMs, chainHash, segments, tails };
     const bytes = encodeManifest(newHash, manifest);
-    // If the store fails, nobody knows whether it was created.
+    // If the store fails, it is not known whether it was created.
     this.#opened = undefined;
     if (!(await store.create(manifestObject(database.id, number), contentOf(bytes)))) return 'overtaken';
     this.#ports.onStored?.(bytes.length);

@@ -60,7 +60,7 @@ export class HistoryCut {
   }
 }
 
-/** A record that nobody can read is refused when it is imported. */
+/** A record that cannot be read is refused when it is imported. */
 function recordedTimeOf(record: StoredRecord): number {
   if (!isControl(record)) return record.recordedTimeMs;
   const read = record.kind === RECORD.DEFINITION ? decodeDefinitionEntry(record.payload) : readRefusal(record);
