@@ -36,5 +36,5 @@ export {
   type ObjectContent,
   type ObjectStore,
 } from './object-store.ts';
-export { type ArchivePorts, isKept, type OpenedArchive, openArchive } from './open-archive.ts';
+export { type ArchivePorts, type OpenedArchive, openArchive } from './open-archive.ts';
 export { type PlannedObject, planRestore, type RestorePlan, type RestorePoint, readObject } from './restore-plan.ts';

@@ -5,7 +5,7 @@
  * ```
  * the multiples of 32768 after it, from there on those of 1024, of 32, and each one
  * ```
- * `isKept` says which manifests must therefore stay.
+ * The multiples of a step may go when two of the next larger step follow them: the search does not need them then.
  */
 import { ArchiveFault, manifestNumber, manifestObject, manifestsOf } from './archive-names.ts';
 import { decodeManifest, type Manifest, type ManifestMark, markOf } from './manifest.ts';
@@ -49,13 +49,6 @@ export async function openArchive({ store, newHash }: ArchivePorts, databaseId: 
     faults.push(found);
   }
   return { newest: undefined, last, faults };
-}
-
-/** Returns whether retention has to keep this manifest, so that the search finds the newest one, `last`. */
-export function isKept(number: number, last: number): boolean {
-  const level = STEPS.findIndex((step) => number % step === 0);
-  const above = STEPS[level - 1];
-  return above === undefined || last - number < 2 * above;
 }
 
 /** The last number that exists, or `shown` if none after it does. */

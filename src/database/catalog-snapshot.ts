@@ -6,7 +6,7 @@
  * ```
  * It is small, so it is sent from its beginning each time, and installed when it is complete (D16).
  */
-import { assert, ByteReader, ByteWriter, NO_BYTES, toHex } from '#base';
+import { assert, ByteReader, ByteWriter, messageOf, NO_BYTES, toHex } from '#base';
 import type { HistoryReader, KvRange, KvReader } from '#kv';
 import type { GroupMark } from './applied-state.ts';
 import { CatalogMachine } from './catalog-machine.ts';
@@ -102,7 +102,7 @@ export class CatalogImport {
       if (applied.index === index && applied.term === term) return catalog;
       return `it stands at entry ${applied.index} of term ${applied.term}, not at ${index} of term ${term}`;
     } catch (error) {
-      return error instanceof Error ? error.message : String(error);
+      return messageOf(error);
     }
   }
 }

@@ -8,6 +8,7 @@
  * store: records never change, and later ones are after the mark (D3, D7). Each record names its entry in the log, so
  * every part ends at a known log index.
  */
+import { messageOf } from '#base';
 import { faultInBody } from '#model';
 import type { Applied } from './applied.ts';
 import type { GroupMark } from './applied-state.ts';
@@ -115,7 +116,7 @@ export class HistoryImport {
       this.#end += data.length;
       return { records, data };
     } catch (error) {
-      return error instanceof Error ? error.message : String(error);
+      return messageOf(error);
     }
   }
 

@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type MessagePort, parentPort } from 'node:worker_threads';
 import { ArchiveDriver, Archiver } from '#archive';
-import { assert } from '#base';
+import { assert, messageOf } from '#base';
 import { wallClock } from '#cluster';
 import { historiesIn, openLevelStore } from '#storage';
 import { archiveAt } from './archive-place.ts';
@@ -33,7 +33,7 @@ const driver = new ArchiveDriver<HeldDatabase>({
   clock: wallClock,
   onFailure: ({ name }, failure, isFirst) => {
     failures += 1;
-    const message = failure instanceof Error ? failure.message : String(failure);
+    const message = messageOf(failure);
     if (isFirst) post({ kind: 'failing', database: name, message });
   },
   onRecovered: ({ name }) => post({ kind: 'recovered', database: name }),

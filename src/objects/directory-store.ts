@@ -64,11 +64,6 @@ export class DirectoryStore implements ObjectStore {
     return names.filter((name) => name.startsWith(prefix)).toSorted();
   }
 
-  async remove(name: string): Promise<void> {
-    const path = this.#pathOf(name);
-    await unlink(path).catch(IGNORING_MISSING);
-  }
-
   #pathOf(name: string): string {
     if (name.split('/').includes('..')) throw new DatabaseError('internal', `"${name}" is no name of an object`);
     return join(this.#root, name);

@@ -5,6 +5,7 @@
  * Each message names the file, the offset where there is one, what was found, and what an
  * operator can do.
  */
+import { messageOf } from '#base';
 
 export type StorageFailureKind =
   /** Our own bytes are not what was written. */
@@ -63,7 +64,7 @@ export function foreign(path: string, found: string): StorageFailure {
 
 /** A write or sync that failed. Linux forgets the failed pages, so a second try would seem to succeed (W7). */
 export function unwritten(path: string, cause: unknown): StorageFailure {
-  const reason = cause instanceof Error ? cause.message : String(cause);
+  const reason = messageOf(cause);
   if (isOutOfSpace(cause)) {
     const message = `There is no space left for ${path} (${reason}). Free or add space, then start the node again.`;
     return new StorageFailure('full', message, { path, cause });
@@ -76,7 +77,7 @@ export function unwritten(path: string, cause: unknown): StorageFailure {
 
 /** A directory that was removed after it was opened: bytes that are written into its files are lost. */
 export function gone(path: string, cause: unknown): StorageFailure {
-  const reason = cause instanceof Error ? cause.message : String(cause);
+  const reason = messageOf(cause);
   const message =
     `${path} is not there any more (${reason}): it was removed, moved or unmounted while the node ran. ` +
     'Bring it back as it was, then start the node again; an empty one would begin anew.';

@@ -6,7 +6,7 @@
  * few times before it reports damage.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { assert, caught, DatabaseError, type GroupId, NO_BYTES, whenDone } from '#base';
+import { assert, caught, DatabaseError, type GroupId, messageOf, NO_BYTES, whenDone } from '#base';
 import { HistoryFault, type HistoryRange, type HistoryReader, type ReadMemory } from '#kv';
 import { isOutOfDescriptors, patiently, patientlyAwait } from '../basis/descriptors.ts';
 import { BlockCache } from './block-cache.ts';
@@ -288,6 +288,6 @@ function orUnreadable<Value>(group: GroupId, work: () => Value): Value {
 
 /** A read that failed, as opposed to bytes that are not what was written. */
 function unreadable(group: GroupId, cause: unknown): DatabaseError {
-  const reason = cause instanceof Error ? cause.message : String(cause);
+  const reason = messageOf(cause);
   return new DatabaseError('internal', `The history of group ${group} could not be read: ${reason}`, { cause });
 }

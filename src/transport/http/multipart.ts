@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { finished, pipeline } from 'node:stream/promises';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Busboy, type BusboyInstance } from '@fastify/busboy';
-import { cut, type DatabaseError, NO_BYTES } from '#base';
+import { cut, type DatabaseError, messageOf, NO_BYTES } from '#base';
 import { assertNotEncoded } from './body.ts';
 import { invalidField } from './errors.ts';
 import type { HttpRequest } from './request.ts';
@@ -71,10 +71,6 @@ async function parsed(body: Uint8Array, contentType: string, names: readonly str
   function broken(cause: unknown): void {
     fault ??= invalidField('body', `must be multipart/form-data: ${messageOf(cause)}`);
   }
-}
-
-function messageOf(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause);
 }
 
 function parserOf(contentType: string): BusboyInstance {

@@ -5,7 +5,7 @@
 import { connect, type OutgoingHttpHeaders } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { SecureContext } from 'node:tls';
-import { type Address, concatBytes, DatabaseError, type ErrorCode, formatAddress, NO_BYTES } from '#base';
+import { type Address, concatBytes, DatabaseError, type ErrorCode, formatAddress, messageOf, NO_BYTES } from '#base';
 import type { AdminReply, AdminRequest, Belonging, DialledAddress, JoinReply, JoinRequest, NoAnswer } from '#cluster';
 import { ADMIN_METHODS, readAdminReply, writeAdminRequest } from '../admin-messages.ts';
 import { CALL_HEADERS, Reply } from '../grpc/wire/reply.ts';
@@ -97,7 +97,7 @@ function contextOf(files: NonNullable<ClientAccess['tls']>): SecureContext {
   try {
     return process.getBuiltinModule('node:tls').createSecureContext(files);
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
+    const why = messageOf(cause);
     throw new DatabaseError('invalid_argument', `The files of TLS are of no use: ${why}`, { cause });
   }
 }

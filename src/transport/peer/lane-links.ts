@@ -1,7 +1,7 @@
 /**
  * The links of one node to all others: serves accepted lanes, and dials each other node, with one connection a lane.
  */
-import { type Address, formatAddress, type NodeId, quote } from '#base';
+import { type Address, formatAddress, messageOf, type NodeId, quote } from '#base';
 import {
   type FrameFault,
   LANES,
@@ -158,7 +158,7 @@ export class LaneLinks implements PeerLinks {
       this.#links.set(node, this.#open(peer));
     } catch (failure) {
       this.#options.observer.active(node, false);
-      const fault = failure instanceof Error ? failure.message : String(failure);
+      const fault = messageOf(failure);
       this.#note({
         event: 'peer-lost',
         node,

@@ -62,10 +62,6 @@ export class SimulatedStore implements ObjectStore {
     });
   }
 
-  remove(name: string): Promise<void> {
-    return this.#call(`remove ${name}`, () => this.#change(name, undefined));
-  }
-
   #change(name: string, bytes: Uint8Array | undefined): void {
     if (bytes === undefined) this.objects.delete(name);
     else this.objects.set(name, bytes);
