@@ -16,7 +16,7 @@ import { nativeCrc32, nativeRandom } from '#cluster';
 import type { Message } from '#raft';
 import type { Envelope } from '../src/cluster/peer/envelope.ts';
 import { PeerCodec } from '../src/cluster/peer/peer-codec.ts';
-import { type NodePlace, toStoreId } from '../src/cluster/peer/place.ts';
+import { type PeerIdentity, toStoreId } from '../src/cluster/peer/peer-identity.ts';
 
 const { values } = parseArgs({
   options: {
@@ -29,11 +29,11 @@ const { values } = parseArgs({
 const groups = Number(values.groups);
 const rounds = Number(values.rounds);
 const payload = new Uint8Array(Number(values.bytes)).fill(0x61);
-const NORTH: NodePlace = { node: toNodeId(1), store: toStoreId('0199a5c8-3c1e-7a2b-9f00-000000000001') };
-const SOUTH: NodePlace = { node: toNodeId(2), store: toStoreId('0199a5c8-3c1e-7a2b-9f00-000000000002') };
+const NORTH: PeerIdentity = { node: toNodeId(1), store: toStoreId('0199a5c8-3c1e-7a2b-9f00-000000000001') };
+const SOUTH: PeerIdentity = { node: toNodeId(2), store: toStoreId('0199a5c8-3c1e-7a2b-9f00-000000000002') };
 const CLUSTER_ID = '0199a5c8-3c1e-7a2b-9f00-0123456789ab';
 
-function codecOf(self: NodePlace): PeerCodec {
+function codecOf(self: PeerIdentity): PeerCodec {
   return new PeerCodec({ clusterId: CLUSTER_ID, self, crc32: nativeCrc32, random: nativeRandom });
 }
 

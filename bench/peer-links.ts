@@ -14,9 +14,9 @@ import { ByteWriter, toNodeId } from '#base';
 import {
   type FrameHeader,
   type Lane,
-  type NodePlace,
   nativeCrc32,
   type OpenPeerLinks,
+  type PeerIdentity,
   type PeerObserver,
   toStoreId,
 } from '#cluster';
@@ -31,8 +31,8 @@ const { values } = parseArgs({
 const ms = 1000 * Number(values.seconds);
 const BEATS = 200;
 const KIB = 1024;
-const NORTH: NodePlace = { node: toNodeId(1), store: toStoreId('0199a5c8-3c1e-7a2b-9f00-000000000001') };
-const SOUTH: NodePlace = { node: toNodeId(2), store: toStoreId('0199a5c8-3c1e-7a2b-9f00-000000000002') };
+const NORTH: PeerIdentity = { node: toNodeId(1), store: toStoreId('0199a5c8-3c1e-7a2b-9f00-000000000001') };
+const SOUTH: PeerIdentity = { node: toNodeId(2), store: toStoreId('0199a5c8-3c1e-7a2b-9f00-000000000002') };
 const HEADER: FrameHeader = { clusterId: '0199a5c8-3c1e-7a2b-9f00-0123456789ab', from: NORTH, to: SOUTH };
 const nothing = (): void => undefined;
 const observer: PeerObserver = {
@@ -55,7 +55,7 @@ function frameOf(bytes: number): Uint8Array {
   return sealFrame(writer.take(), nativeCrc32);
 }
 
-function open(self: NodePlace): Promise<OpenPeerLinks> {
+function open(self: PeerIdentity): Promise<OpenPeerLinks> {
   const place = { clusterId: HEADER.clusterId, self, run: self.node, host: '127.0.0.1', port: 0 };
   return openPeerLinks({ ...place, observer, logger: silentLogger, tls: tlsOf() });
 }

@@ -1,7 +1,7 @@
 /**
- * The port of an object store: whole objects with names. A directory, S3 and its kin can all do this.
+ * The port of an object store: whole objects with names. A directory can do this, and so can S3 and services like it.
  *
- * Any call may fail, and then it may have been carried out or not. `get`, `size` and `create` see the result of every
+ * Any call may fail; whether it was carried out is unknown then. `get`, `size` and `create` see the result of every
  * call that has ended; only `list` may be stale.
  */
 import { concatBytes } from '#base';

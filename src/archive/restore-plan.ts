@@ -1,5 +1,5 @@
 /**
- * The way back: which objects of an archive have the history up to a restore point, and their verified bytes.
+ * Plans a restore: finds the objects of an archive that have the history up to a restore point, and verifies them.
  */
 import { DatabaseError } from '#base';
 import { ArchiveFault, manifestObject, segmentObject, tailObject } from './archive-names.ts';

@@ -19,6 +19,7 @@
 export { type Address, formatAddress, isHost, parseAddress } from './address.ts';
 export { assert, BrokenInvariant, unreachable } from './assert.ts';
 export { fromBase64, fromBase64Url, toBase64Url } from './base64.ts';
+export { cannotListen, type ErrorLog, listen, logErrors } from './bind-port.ts';
 export {
   type AskedRevision,
   type Brand,
@@ -94,7 +95,6 @@ export {
 } from './instant.ts';
 export { formatLevels, hasLevel, isLevelRange, LEVEL_FIRST, LEVELS, type LevelRange } from './levels.ts';
 export { Link, LinkedList } from './linked-list.ts';
-export { cannotListen, type ErrorLog, listen, logErrors } from './listening.ts';
 export { nearestName } from './nearest-name.ts';
 export type { Clock, Crc32, Random, Sha256, Timers } from './ports.ts';
 export { ProtoReader } from './proto-reader.ts';
@@ -128,4 +128,4 @@ export { Slots } from './slots.ts';
 export { decodeUtf8, encodeUtf8 } from './utf8.ts';
 export { codePointAt, indexOfIllFormed, sequenceLength, utf8Length } from './utf8-scan.ts';
 export { formatUuid, parseUuid, uuidBytes, uuidv7, uuidv7Bytes } from './uuid.ts';
-export { caught, ignoring, inParallel, whenDone } from './waiting.ts';
+export { caught, ignoring, inParallel, whenDone } from './when-done.ts';

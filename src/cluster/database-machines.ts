@@ -52,9 +52,9 @@ import type {
   MachineEntry,
   Machines,
 } from './machine.ts';
-import { nativeSha256 } from './native.ts';
 import type { Binding, Outcome, RegisteredNode } from './outcome.ts';
 import type { CheckedPart, StateImport, StatePart } from './state-transfer.ts';
+import { nativeSha256 } from './system-ports.ts';
 
 /** First byte of the keys of a group; the group follows, 4 bytes big-endian. */
 const GROUP_ROWS = 0x01;

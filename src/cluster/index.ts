@@ -42,7 +42,6 @@ export { type NodeOptions, startNode } from './front/start-node.ts';
 export { preferredLeader } from './group/leader-balance.ts';
 export { type CoreLimits, LIMITS } from './limits.ts';
 export type { AppliedMark, CatalogMachine, Machine, MachineEntry, Machines } from './machine.ts';
-export { nativeCrc32, nativeRandom, nativeSha256, wallClock } from './native.ts';
 export type { ClientAddresses, Node, NodeHealth, NodeIdentity, TransactOptions, Unfinished } from './node.ts';
 export {
   type Binding,
@@ -72,9 +71,9 @@ export {
 export { carries, LANES, type Lane, type Peer, type PeerLinks } from './peer/links.ts';
 export type { FrameFault, PeerNote, PeerObserver } from './peer/observer.ts';
 export { type IncomingFrame, type OutgoingFrame, PeerCodec } from './peer/peer-codec.ts';
+export { isStoreId, type PeerIdentity, type StoreId, toStoreId } from './peer/peer-identity.ts';
 export { PeerMail, type Unheard } from './peer/peer-mail.ts';
 export { noPeers, type Peers } from './peer/peers.ts';
-export { isStoreId, type NodePlace, type StoreId, toStoreId } from './peer/place.ts';
 export type { SnapshotLetter } from './peer/snapshot-letter.ts';
 export type { SnapshotObserver } from './peer/snapshot-observer.ts';
 export { catalogTarget } from './placement/catalog-voters.ts';
@@ -100,5 +99,6 @@ export {
 export { storeDirectoryOf } from './store/data-directory.ts';
 export { BELONGS_NOWHERE } from './store/own-identity.ts';
 export { forgetStarts } from './store/silent-ends.ts';
+export { nativeCrc32, nativeRandom, nativeSha256, wallClock } from './system-ports.ts';
 export { runCore } from './thread/core-worker.ts';
 export type { OpenPeerLinks, PeerLinksOptions, PeerPort, PeerPortOptions } from './thread/peer-port.ts';

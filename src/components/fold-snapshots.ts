@@ -4,7 +4,8 @@
  * ```
  * name       fold_readAt_revision_index_seconds_nanos_chain     content: the state
  * ```
- * `fold` is `foldKey` (view-read.ts): a hash of database, view, fold epoch, code, selector and order.
+ * `fold` is `foldKey` (view-read.ts): a hash of database, view, fold epoch, code, selector, order, and of the title for
+ * components of the SDK.
  *
  * A fold snapshot is the state after all selected events up to revision `readAt` whose position, in the order of the
  * fold, is at or before `last`. This determines where it can be used, whatever cut it was created with:

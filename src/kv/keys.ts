@@ -3,9 +3,11 @@
  *
  * ```
  * u8    1 byte
+ * u16   2 bytes, big-endian
  * u32   4 bytes, big-endian
  * u64   8 bytes, big-endian; holds a safe integer, so the highest 11 bits are 0
- * term  its bytes, then 00; without 00 inside, so that a term sorts before every longer term it begins
+ * term  a text: its bytes, then 00; without 00 inside, so that a term sorts before every longer one that it begins
+ * bytes as they are, at the end of a key or of fixed length
  * ```
  * So all keys of a term form a range, and so do all terms with a common prefix: from the prefix up to its `prefixEnd`.
  */

@@ -1,4 +1,4 @@
-/** Authentication and authorization of a node, from its settings. */
+/** Builds the authentication and authorization of a node from its settings, and warns of open ports. */
 import type { X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
 import {

@@ -3,7 +3,8 @@
  *
  * For: turning requests of each protocol into operations of #service and back, errors into statuses, and bounding the
  * memory, connections and time that one client can cost. DESIGN.md has a picture.
- * Not here: what an operation does. Servers share budgets (byte-budgets.ts, rate-limits.ts) and relaying (relay.ts).
+ * Not here: what an operation does. Servers share budgets (byte-budgets.ts, rate-limits.ts) and relaying (relay.ts). A
+ * slow reader is cut off in memory-budget.ts, and by time in http-connections.ts and grpc/wire/call-stream.ts.
  *
  * Invariants of all transports (TM5, TM6 and TM8 are in relay.ts, TM7 is in rate-limits.ts):
  *   TM1  Requests, replies and open streams are counted before they are held. The node holds what its settings allow,

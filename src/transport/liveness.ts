@@ -1,7 +1,7 @@
 /**
  * Decides whether another node answers: it has sent something within the last second, or answers a probe.
  *
- * A kernel accepts connections and bytes also when the process behind it does not run, and a sender cannot tell whether
+ * A kernel accepts connections and bytes also for a process that is suspended, and a sender cannot tell whether
  * that process has taken a request. So a request is sent only to a node that answers, and its reply is awaited only as
  * long as the node answers probes.
  */

@@ -39,4 +39,4 @@ export type { SdkExamples } from './publishing/sdk-fitting.ts';
 export type { ComponentKind } from './reading/allowed-imports.ts';
 export { type Growth, type Inspected, inspect } from './reading/inspect.ts';
 export { REFUSAL_CODES, type Refusal, type RefusalCode } from './reading/refusal.ts';
-export type { Binding, Shape } from './reading/worlds.ts';
+export type { Binding, Shape } from './reading/required-exports.ts';

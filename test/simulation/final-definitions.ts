@@ -3,7 +3,7 @@
  */
 
 import { componentBytes, DatabaseReader, definitionsBetween } from '#database';
-import { nativeSha256 } from '../../src/cluster/native.ts';
+import { nativeSha256 } from '../../src/cluster/system-ports.ts';
 import type { FinalDefinitions } from './checks/evidence.ts';
 import type { NodeProcess } from './node/process.ts';
 

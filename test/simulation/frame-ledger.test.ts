@@ -4,15 +4,15 @@
  */
 import { describe, expect, it } from 'vitest';
 import { ByteWriter, toNodeId } from '#base';
-import { beginFrame, type NodePlace, nativeCrc32, toStoreId } from '#cluster';
+import { beginFrame, nativeCrc32, type PeerIdentity, toStoreId } from '#cluster';
 import { FrameLedger } from './peers/frame-ledger.ts';
 
 const CLUSTER = '0f7c1c58-7b1e-4b8a-9a51-3a3c1f6d2b10';
-const NORTH: NodePlace = { node: toNodeId(1), store: toStoreId('1b9d6bcd-bbfd-4b2d-9b5d-ab8dfbbd4bed') };
-const SOUTH: NodePlace = { node: toNodeId(2), store: toStoreId('2c5ea4c0-4067-41e9-8bad-9b1deb4d3b7d') };
-const SOUTH_ANEW: NodePlace = { ...SOUTH, store: toStoreId('3d813cbb-47fb-42ba-91df-831e1593ac29') };
+const NORTH: PeerIdentity = { node: toNodeId(1), store: toStoreId('1b9d6bcd-bbfd-4b2d-9b5d-ab8dfbbd4bed') };
+const SOUTH: PeerIdentity = { node: toNodeId(2), store: toStoreId('2c5ea4c0-4067-41e9-8bad-9b1deb4d3b7d') };
+const SOUTH_ANEW: PeerIdentity = { ...SOUTH, store: toStoreId('3d813cbb-47fb-42ba-91df-831e1593ac29') };
 
-function frameOf(word: number, from: NodePlace = NORTH, to: NodePlace = SOUTH): Uint8Array {
+function frameOf(word: number, from: PeerIdentity = NORTH, to: PeerIdentity = SOUTH): Uint8Array {
   const writer = new ByteWriter();
   beginFrame(writer, { clusterId: CLUSTER, from, to });
   writer.u32le(word);

@@ -36,7 +36,7 @@ import {
   stampPayload,
   type TransactPayload,
 } from '#model';
-import { nativeSha256 } from '../../src/cluster/native.ts';
+import { nativeSha256 } from '../../src/cluster/system-ports.ts';
 import { naivelyMatches } from './selectors.ts';
 
 /** Parts of an event that matter to a test; the others have defaults. */

@@ -7,10 +7,10 @@ import {
   type FrameFault,
   type FrameHeader,
   type Lane,
-  type NodePlace,
   nativeCrc32,
   type OpenPeerLinks,
   type Peer,
+  type PeerIdentity,
   type PeerNote,
   type PeerObserver,
   toStoreId,
@@ -29,7 +29,7 @@ export const QUICK: Partial<PeerLimits> = { backoffFirstMs: 10, backoffLastMs: 4
 /** The same without pings, so that a link is lost only when its connection reports it. */
 export const UNPINGED: Partial<PeerLimits> = { ...QUICK, pingEveryMs: 3_600_000 };
 
-export function placeOf(node: number, store: number = node): NodePlace {
+export function placeOf(node: number, store: number = node): PeerIdentity {
   return { node: toNodeId(node), store: toStoreId(`0199a5c8-3c1e-7a2b-9f00-${String(store).padStart(12, '0')}`) };
 }
 
@@ -127,7 +127,7 @@ export interface NodeOptions {
 }
 
 export class LinkedNode {
-  readonly place: NodePlace;
+  readonly place: PeerIdentity;
   readonly clusterId: string;
   readonly run: number;
   readonly links: OpenPeerLinks;
@@ -139,7 +139,7 @@ export class LinkedNode {
   /** Called for each frame, in addition to recording it. */
   onFrame: (frame: Uint8Array, lane: Lane) => void | Promise<void> = () => undefined;
 
-  static async open(place: NodePlace, options: NodeOptions = {}): Promise<LinkedNode> {
+  static async open(place: PeerIdentity, options: NodeOptions = {}): Promise<LinkedNode> {
     const { clusterId = CLUSTER, limits = QUICK, port = 0, connectionsMax, tls, run = ++runs } = options;
     const { onDuplicate, world = NET } = options;
     const observed = new Observed();
@@ -179,7 +179,7 @@ export class LinkedNode {
     return { ...this.place, host: '127.0.0.1', port: this.links.port };
   }
 
-  send(to: NodePlace, lane: Lane, number: number, bytes = 0): boolean {
+  send(to: PeerIdentity, lane: Lane, number: number, bytes = 0): boolean {
     const header = { clusterId: this.clusterId, from: this.place, to };
     return this.links.send(to.node, lane, numbered(header, number, bytes));
   }

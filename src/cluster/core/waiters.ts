@@ -1,4 +1,4 @@
-/** Promises that resolve when a condition holds at the end of a turn. */
+/** Promises that resolve when a condition holds at the end of a turn of the core (turns.ts). */
 
 interface Waiter {
   readonly isDone: () => boolean;

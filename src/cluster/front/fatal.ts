@@ -1,6 +1,6 @@
 /**
- * Ends the process after a fatal failure: a failed write or sync, damaged data, a broken invariant of the core, or an
- * entry of a later release. One log line names the failure; the next start recovers.
+ * Ends the process after a fatal failure: a failed write or sync, damaged data, a broken invariant of the core, or a
+ * log entry that a newer release wrote. One log line names the failure; the next start recovers.
  */
 import { DatabaseError } from '#base';
 import { isCorruptRecord } from '#database';

@@ -63,7 +63,7 @@ import {
 } from '../refusals.ts';
 import { absenceOf } from './absence.ts';
 import type { FrontObserver } from './node-metrics.ts';
-import { Revisions } from './revisions.ts';
+import { RevisionWaits } from './revision-waits.ts';
 import { type Asked, outcomeOf, type Pending, readRevision, Turn } from './turn.ts';
 
 export interface FrontPorts extends Partial<Pick<Node, 'peerAddress'> & Administers> {
@@ -103,7 +103,7 @@ export class FrontNode implements Node, Administers {
   readonly #ports: FrontPorts;
   readonly #catalog: LiveCatalog;
   readonly #lease: CatalogLease;
-  readonly #revisions: Revisions;
+  readonly #revisions: RevisionWaits;
   readonly #pending = new Slots<Pending>();
   readonly #leaders = new Map<GroupId, NodeId | undefined>();
   /** The diverged replicas of this node (C42), which count as absent. */
@@ -124,7 +124,7 @@ export class FrontNode implements Node, Administers {
     this.#catalog = new LiveCatalog(ports.catalog);
     const { limits = LIMITS, monotonicMs } = ports;
     this.#lease = new CatalogLease({ limits, monotonicMs, ask: () => this.confirmedLatest(CATALOG_GROUP) });
-    this.#revisions = new Revisions(ports.storedRevision);
+    this.#revisions = new RevisionWaits(ports.storedRevision);
     ports.link.onReport((report) => this.#take(report));
   }
 

@@ -1,4 +1,7 @@
-/** The commands of the front to the core in one turn of the event loop, and the answers from their settlements. */
+/**
+ * Collects what the front sends to the core in one turn of the event loop, in one message, and resolves each caller's
+ * promise when the core's report settles it.
+ */
 import { assert, type GroupId, type Revision } from '#base';
 import type { Commands, CreateRequest, Proposal, ReadRequest, Settlement, Token } from '../link.ts';
 import type { Outcome } from '../outcome.ts';

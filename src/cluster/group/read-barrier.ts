@@ -4,7 +4,7 @@
  * A read requests the read index from the group's leader, on whichever node that is, waits until that index is applied
  * and written here, and returns the revision at that moment, if the term is unchanged; otherwise it requests again
  * (C5). Waiting reads are in group-reads.ts. A read of a given revision does not come here: it waits in
- * front/revisions.ts.
+ * front/revision-waits.ts.
  */
 import type { DatabaseError } from '#base';
 import type { Effect, Input, Refusal } from '#raft';

@@ -17,7 +17,7 @@
  * Numbers are little-endian. See docs/formats/peer-frames.md.
  */
 import { ByteReader, ByteWriter, type Crc32, failure, formatUuid, isNodeId, ok, type Result, uuidBytes } from '#base';
-import { type NodePlace, toStoreId } from './place.ts';
+import { type PeerIdentity, toStoreId } from './peer-identity.ts';
 
 /** Maximum length of a frame: an entry of 2 MiB, and the fields before it. */
 export const FRAME_BYTES_MAX: number = 4 * 2 ** 20;
@@ -36,8 +36,8 @@ export type FrameContent = keyof typeof KINDS;
 /** Cluster, sender and receiver of a frame. */
 export interface FrameHeader {
   readonly clusterId: string;
-  readonly from: NodePlace;
-  readonly to: NodePlace;
+  readonly from: PeerIdentity;
+  readonly to: PeerIdentity;
 }
 
 export interface ReceivedHeader extends FrameHeader {
@@ -103,7 +103,7 @@ function contentOf(kind: number): FrameContent | undefined {
   return kind === KINDS.letter ? 'letter' : undefined;
 }
 
-function readPlace(reader: ByteReader): NodePlace | undefined {
+function readPlace(reader: ByteReader): PeerIdentity | undefined {
   const node = reader.u64le();
   const store = toStoreId(formatUuid(reader.bytes(UUID_BYTES)));
   return isNodeId(node) && !reader.failed ? { node, store } : undefined;

@@ -13,7 +13,7 @@ import { type Address, DatabaseError, formatAddress, type NodeId, type ReplicaId
 import { isSame } from '#database';
 import type { NodeRegistration } from '../outcome.ts';
 import { nodeRemoved } from '../refusals.ts';
-import type { Peer } from './place.ts';
+import type { Peer } from './peer-identity.ts';
 
 export interface JoinRequest {
   /** The cluster that the store belongs to; undefined when it belongs to none yet. */

@@ -7,9 +7,9 @@
 import { type NodeId } from '#base';
 import type { Envelope } from './envelope.ts';
 import type { FrameContent } from './frame.ts';
-import type { Peer } from './place.ts';
+import type { Peer } from './peer-identity.ts';
 
-export type { Peer } from './place.ts';
+export type { Peer } from './peer-identity.ts';
 
 /** Each lane has a connection, so that a snapshot delays no append, and an append no heartbeat. */
 export type Lane = 'beats' | 'appends' | 'bulk';

@@ -47,7 +47,7 @@ import { readLetter, writeLetter } from './letter-bytes.ts';
 import { carries, LANES, type Lane, laneOf } from './links.ts';
 import { type Ends, MESSAGES, readRoute, writeRoute } from './message-bytes.ts';
 import type { FrameFault } from './observer.ts';
-import type { NodePlace, StoreId } from './place.ts';
+import type { PeerIdentity, StoreId } from './peer-identity.ts';
 import {
   type ReadTable,
   type RowShape,
@@ -61,7 +61,7 @@ import type { SnapshotLetter } from './snapshot-letter.ts';
 
 export interface PeerCodecParts {
   readonly clusterId: string;
-  readonly self: NodePlace;
+  readonly self: PeerIdentity;
   readonly crc32: Crc32;
   readonly random: Random;
 }
@@ -72,7 +72,7 @@ export interface OutgoingFrame {
 }
 
 export interface IncomingFrame {
-  readonly from: NodePlace;
+  readonly from: PeerIdentity;
   /** Heartbeats, and acknowledgements of them, that arrived as tables; they precede the messages. */
   readonly tables: ReceivedTables;
   /** All other messages, in the order of encoding. */
@@ -155,7 +155,7 @@ export class PeerCodec {
    * Encodes the messages of one turn for another node. Messages of a lane keep their order, except heartbeats and their
    * acknowledgements. A frame that is not sent counts as lost. `sent` has the tables that are due.
    */
-  encode(to: NodePlace, messages: readonly Envelope[], sent: SentTables = {}): readonly OutgoingFrame[] {
+  encode(to: PeerIdentity, messages: readonly Envelope[], sent: SentTables = {}): readonly OutgoingFrame[] {
     const { beats, answers, others } = sorted(messages);
     const ends = { from: this.#parts.self.node, to: to.node };
     const frames: OutgoingFrame[] = [];
@@ -185,7 +185,7 @@ export class PeerCodec {
    * Encodes requests for another node, and replies to its own, in order. They use the append lane, so that the sender
    * learns the position of an entry before the entry arrives.
    */
-  encodeForwards(to: NodePlace, items: readonly ForwardItem[]): readonly OutgoingFrame[] {
+  encodeForwards(to: PeerIdentity, items: readonly ForwardItem[]): readonly OutgoingFrame[] {
     const begin = (): void => this.#begin(to, 'forwards');
     begin();
     const frames = this.#fill(items, (item) => FORWARDS.write(this.#writer, item), begin);
@@ -193,7 +193,7 @@ export class PeerCodec {
   }
 
   /** Encodes a message of a snapshot transfer, for the lane `bulk`. */
-  encodeLetter(to: NodePlace, letter: SnapshotLetter): Uint8Array {
+  encodeLetter(to: PeerIdentity, letter: SnapshotLetter): Uint8Array {
     this.#begin(to, 'letter');
     writeLetter(this.#writer, letter, { from: this.#parts.self.node, to: to.node });
     return this.#sealed();
@@ -257,7 +257,7 @@ export class PeerCodec {
 
   /** Begins the content of a frame of the lane `beats`. Returns the messages that do not fit into a table. */
   #writeTables(
-    to: NodePlace,
+    to: PeerIdentity,
     { beats, answers }: Pick<Sorted, 'beats' | 'answers'>,
     sent: SentTables,
   ): readonly Envelope[] {
@@ -278,7 +278,7 @@ export class PeerCodec {
     return [...otherBeats, ...otherAnswers];
   }
 
-  #begin(to: NodePlace, content: FrameContent): void {
+  #begin(to: PeerIdentity, content: FrameContent): void {
     this.#writer.reset();
     beginFrame(this.#writer, { clusterId: this.#parts.clusterId, from: this.#parts.self, to }, content);
   }
@@ -306,7 +306,7 @@ export class PeerCodec {
     return sealFrame(frame, this.#parts.crc32);
   }
 
-  #correspondent({ node, store }: NodePlace): Correspondent {
+  #correspondent({ node, store }: PeerIdentity): Correspondent {
     const known = this.#nodes.get(node);
     this.#nodes.delete(node);
     const peer = known?.store === store ? known : this.#stranger(store);

@@ -15,8 +15,8 @@ import type { ForwardItem } from './forward.ts';
 import type { Lane, Peer, PeerLinks } from './links.ts';
 import type { FrameFault, PeerObserver } from './observer.ts';
 import type { OutgoingFrame, PeerCodec, ReceivedTables } from './peer-codec.ts';
+import type { PeerIdentity } from './peer-identity.ts';
 import type { Peers } from './peers.ts';
-import type { NodePlace } from './place.ts';
 import type { SentTables } from './sent-table.ts';
 import type { SnapshotLetter } from './snapshot-letter.ts';
 
@@ -46,9 +46,9 @@ const STRANGERS_MAX = 64;
 
 export class PeerMail implements Peers {
   readonly #parts: PeerMailParts;
-  readonly #places = new Map<NodeId, NodePlace>();
+  readonly #places = new Map<NodeId, PeerIdentity>();
   /** The last unknown nodes that have sent messages: they are answered. */
-  readonly #strangers = new Map<NodeId, NodePlace>();
+  readonly #strangers = new Map<NodeId, PeerIdentity>();
 
   constructor(parts: PeerMailParts) {
     this.#parts = parts;
@@ -89,7 +89,7 @@ export class PeerMail implements Peers {
     return this.#parts.links.close();
   }
 
-  #send(to: NodeId, encode: (place: NodePlace) => readonly OutgoingFrame[]): void {
+  #send(to: NodeId, encode: (place: PeerIdentity) => readonly OutgoingFrame[]): void {
     const { links, observer } = this.#parts;
     const place = this.#places.get(to) ?? this.#strangers.get(to);
     if (place === undefined) {
@@ -105,7 +105,7 @@ export class PeerMail implements Peers {
     return place !== undefined && links.send(to, 'bulk', codec.encodeLetter(place, letter));
   }
 
-  #meet(stranger: NodePlace): void {
+  #meet(stranger: PeerIdentity): void {
     const [first] = this.#strangers.keys();
     if (this.#strangers.size >= STRANGERS_MAX && first !== undefined) this.#strangers.delete(first);
     this.#strangers.set(stranger.node, stranger);

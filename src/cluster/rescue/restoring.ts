@@ -34,7 +34,6 @@ import { NO_HISTORY } from '#kv';
 import { encodeMembership, membershipOf } from '#raft';
 import { isLevelStoreInUse, Ledger, ledgerIn, openLevelStore, RecordWriter, Wal } from '#storage';
 import { databaseMachines } from '../database-machines.ts';
-import { nativeSha256 } from '../native.ts';
 import { FIRST_NODE, FOUNDERS, type NodeIdentity } from '../node.ts';
 import { clockFault } from '../refusals.ts';
 import { restoringIn, storeDirectoryOf } from '../store/data-directory.ts';
@@ -42,6 +41,7 @@ import { type LedgerStore, ledgerStore } from '../store/ledger-store.ts';
 import { logDirectoryOf, nodePlaces } from '../store/next-log.ts';
 import { IDENTITY_KEY, walIdentity, writeIdentity } from '../store/node-rows.ts';
 import { makeWritableDirectory } from '../store/usable-files.ts';
+import { nativeSha256 } from '../system-ports.ts';
 
 export interface DatabaseToRestore {
   readonly name: string;

@@ -13,7 +13,6 @@ import { checkLevels } from '../admin/levels.ts';
 import { checkCatalog, namingFiles, recoverDatabases } from '../core/crash-recovery.ts';
 import { databaseMachines } from '../database-machines.ts';
 import type { Machines } from '../machine.ts';
-import { nativeSha256 } from '../native.ts';
 import { FOUNDERS, type NodeIdentity } from '../node.ts';
 import { noteDamage } from '../store/damage-note.ts';
 import { openStoppedStore, type StoppedStoreFiles } from '../store/data-directory.ts';
@@ -28,6 +27,7 @@ import {
   readTrash,
   walIdentity,
 } from '../store/node-rows.ts';
+import { nativeSha256 } from '../system-ports.ts';
 
 /** Access to a data directory. */
 export interface StoppedPorts {

@@ -6,9 +6,9 @@ import { type DatabaseId, type NodeId, nodeOf, type Revision, replicaOf, toHex }
 import { type EntryId, isVoter, type Membership, members } from '#raft';
 import { keptLog } from '../core/group-lifecycle.ts';
 import { entriesBehind } from '../core/recovered-copies.ts';
-import { nativeSha256 } from '../native.ts';
 import type { RegisteredNode } from '../outcome.ts';
 import type { ClusterBefore } from '../store/node-rows.ts';
+import { nativeSha256 } from '../system-ports.ts';
 import type { StoppedCopy, StoppedNode } from './stopped-node.ts';
 
 /** A database with a replica on the node. */

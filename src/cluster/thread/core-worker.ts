@@ -24,7 +24,6 @@ import type { CorePorts } from '../core/core-ports.ts';
 import { CoreRuntime } from '../core/core-runtime.ts';
 import { CoreCounter } from '../core/observer.ts';
 import { databaseMachines } from '../database-machines.ts';
-import { nativeRandom, wallClock } from '../native.ts';
 import { FOUNDERS } from '../node.ts';
 import type { AskBelonging, Newcomer } from '../peer/belonging.ts';
 import { judgeFounding } from '../peer/founding.ts';
@@ -36,6 +35,7 @@ import { duplicateProcess } from '../refusals.ts';
 import { type LedgerStore, ledgerStore } from '../store/ledger-store.ts';
 import { walIdentity } from '../store/node-rows.ts';
 import { noteRemoved } from '../store/own-identity.ts';
+import { nativeRandom, wallClock } from '../system-ports.ts';
 import { unpackCommands } from './command-message.ts';
 import {
   type Call,

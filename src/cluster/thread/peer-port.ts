@@ -4,12 +4,12 @@ import type { Newcomer } from '../peer/belonging.ts';
 import type { JoinReply, JoinRequest } from '../peer/join.ts';
 import type { PeerLinks } from '../peer/links.ts';
 import type { PeerObserver } from '../peer/observer.ts';
-import type { NodePlace } from '../peer/place.ts';
+import type { PeerIdentity } from '../peer/peer-identity.ts';
 
 /** Parameters of links. */
 export interface PeerLinksOptions {
   readonly clusterId: string;
-  readonly self: NodePlace;
+  readonly self: PeerIdentity;
   /** A number that each process of the node draws; other nodes accept one process at a time. */
   readonly run: number;
   /** Called when another node has accepted another process of this node for so long that this one must end. */

@@ -7,7 +7,6 @@ import { members } from '#raft';
 import { type Administered, noting, notingJoins } from '../admin/administered.ts';
 import { type AdminReply, type AdminRequest, type AskAdmin, administration } from '../admin/administration.ts';
 import type { CoreRuntime } from '../core/core-runtime.ts';
-import { nativeCrc32 } from '../native.ts';
 import { FOUNDERS, type NodeIdentity } from '../node.ts';
 import type { RegisteredNode } from '../outcome.ts';
 import { Announcer } from '../peer/announcer.ts';
@@ -15,9 +14,10 @@ import { type AskToJoin, forOwnAndOthers, type JoinReply, type JoinRequest } fro
 import type { Peer } from '../peer/links.ts';
 import type { PeerObserver } from '../peer/observer.ts';
 import { drawNumber, PeerCodec } from '../peer/peer-codec.ts';
+import { toStoreId } from '../peer/peer-identity.ts';
 import { PeerMail } from '../peer/peer-mail.ts';
 import { type Peers, peersOf } from '../peer/peers.ts';
-import { toStoreId } from '../peer/place.ts';
+import { nativeCrc32 } from '../system-ports.ts';
 import type { LinksOrder } from './core-thread-messages.ts';
 import type { OpenPeerLinks, PeerLinksOptions } from './peer-port.ts';
 

@@ -1,4 +1,4 @@
-/** Exports trace spans. The OpenTelemetry SDK is loaded only when an endpoint is configured (O3). */
+/** Starts the export of trace spans. The OpenTelemetry SDK is loaded only when an endpoint is configured (O3). */
 import type { Tracing, TracingOptions } from './open-tracing.ts';
 
 export type { Tracing } from './open-tracing.ts';

@@ -7,7 +7,7 @@ import { RELAYED } from '../relay.ts';
 import type { Dial } from '../secure.ts';
 import { EVENT_STORE } from './context.ts';
 import { RelayConnections } from './relay-connections.ts';
-import { Reply } from './wire/reply.ts';
+import { OutgoingCall } from './wire/outgoing-call.ts';
 
 const LIST_TIMEOUT_MS = 5_000;
 
@@ -34,7 +34,7 @@ export class HolderLists {
       ...countedHeader(this.#rateLimits),
     };
     const stream = await this.#connections.open(holder, headers, limit);
-    using reply = stream && new Reply(stream, NO_BYTES, limit);
+    using reply = stream && new OutgoingCall(stream, NO_BYTES, limit);
     const message = await reply?.message(Number.POSITIVE_INFINITY);
     if (message === undefined) return [];
     return FetchCatalogReply.decode(message).databases.flatMap(descriptionOf);

@@ -1,8 +1,8 @@
 /** Every bound of the gRPC server, by name. */
 import { TRANSACTION_BYTES_MAX, TRANSACTION_EVENTS_MAX } from '#model';
+import { STREAM_BYTES } from './wire/call-stream.ts';
 import { STREAMS_MAX } from './wire/connections.ts';
 import type { WireLimits } from './wire/parts.ts';
-import { STREAM_BYTES } from './wire/peer-stream.ts';
 
 /** Tags, lengths, constraints and options around the events of the largest transaction; a generous estimate. */
 const AROUND_EVENTS_BYTES = 1024 * TRANSACTION_EVENTS_MAX;

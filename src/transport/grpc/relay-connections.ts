@@ -9,7 +9,7 @@ import { type ClientHttp2Session, type ClientHttp2Stream, connect, type Outgoing
 import type { Holder } from '#service';
 import { Liveness, ping } from '../liveness.ts';
 import type { Dial } from '../secure.ts';
-import { CALL_HEADERS } from './wire/reply.ts';
+import { CALL_HEADERS } from './wire/outgoing-call.ts';
 
 /** Streams that may wait for the settings of the other side; afterwards those say how many a connection takes. */
 const STREAMS_BEFORE_SETTINGS = 100;

@@ -16,7 +16,7 @@ import { SliceWriter } from './slice-writer.ts';
 import { parseTransactRequest } from './transact-request.ts';
 import type { Call } from './wire/call.ts';
 import { FrameCutter } from './wire/framing.ts';
-import { OWN_HEADERS, Reply, textOf } from './wire/reply.ts';
+import { OutgoingCall, OWN_HEADERS, textOf } from './wire/outgoing-call.ts';
 import type { CallStatus, Fields } from './wire/status.ts';
 
 interface RelayedCall extends Pick<Asked, 'isWrite'> {
@@ -50,14 +50,14 @@ export function relayed(
 async function relayCall(asked: RelayedCall, asking: Asking): Promise<Attempt> {
   const { call, connections, message } = asked;
   const stream = await connections.open(asking.holder, headersFor(asked, asking), call.signal);
-  using reply = stream && new Reply(stream, message, call.signal);
+  using reply = stream && new OutgoingCall(stream, message, call.signal);
   if (call.ended) return { kind: 'abandoned' };
   if (reply === undefined) return { kind: 'unreached' };
   const attempt = await (call.method.kind === 'unary' ? unary(asked, reply, asking) : streamed(call, reply));
   return call.ended && attempt.kind === 'lost' ? { kind: 'abandoned' } : attempt;
 }
 
-async function unary({ call, isWrite }: RelayedCall, reply: Reply, { isAfterLost }: Asking): Promise<Attempt> {
+async function unary({ call, isWrite }: RelayedCall, reply: OutgoingCall, { isAfterLost }: Asking): Promise<Attempt> {
   const cutter = new FrameCutter();
   let framed: Buffer | undefined;
   for await (const piece of reply.pieces()) {
@@ -75,7 +75,7 @@ async function unary({ call, isWrite }: RelayedCall, reply: Reply, { isAfterLost
   return answered(reply);
 }
 
-async function streamed(call: Call, reply: Reply): Promise<Attempt> {
+async function streamed(call: Call, reply: OutgoingCall): Promise<Attempt> {
   await reply.begun();
   if (isRefused(reply)) return { kind: 'untried' };
   if (reply.headers === undefined) return UNANSWERED;
@@ -87,7 +87,7 @@ async function streamed(call: Call, reply: Reply): Promise<Attempt> {
   return status === undefined ? { kind: 'broken' } : answered(reply);
 }
 
-async function passOn(call: Call, reply: Reply): Promise<void> {
+async function passOn(call: Call, reply: OutgoingCall): Promise<void> {
   using writer = new SliceWriter(call);
   const cutter = new FrameCutter();
   for await (const piece of reply.pieces()) {
@@ -101,18 +101,18 @@ async function passOn(call: Call, reply: Reply): Promise<void> {
 }
 
 /** Returns whether the other node has refused the request without trying it. */
-function isRefused({ rstCode, status }: Reply): boolean {
+function isRefused({ rstCode, status }: OutgoingCall): boolean {
   if (rstCode === constants.NGHTTP2_REFUSED_STREAM) return true;
   return status?.code === 'UNAVAILABLE' && isUntried(reasonOf(status.details));
 }
 
 /** The status of a read, which may also be cut off: a node does that with a client that holds too much. */
-function readStatus({ rstCode, status }: Reply): CallStatus | undefined {
+function readStatus({ rstCode, status }: OutgoingCall): CallStatus | undefined {
   if (status !== undefined || rstCode !== constants.NGHTTP2_ENHANCE_YOUR_CALM) return status;
   return { code: 'RESOURCE_EXHAUSTED', message: 'The node that holds the database has cut the call off' };
 }
 
-function answered({ headers = {}, trailers = {} }: Reply): Attempt {
+function answered({ headers = {}, trailers = {} }: OutgoingCall): Attempt {
   return { kind: 'answered', header: (name) => textOf(trailers[name] ?? headers[name]) };
 }
 

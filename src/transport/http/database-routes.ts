@@ -6,10 +6,10 @@ import type { DatabaseDescription } from '#service';
 import { CREATE_DATABASE, catalogPage, collectionPage, databasePage } from '#ui';
 import { readJsonObject, readOptionalJsonObject } from './body.ts';
 import { changesSince, SINCE } from './changes-since.ts';
-import { CUT_PARAMETERS, cutList, type Naming } from './cut-list.ts';
 import { databaseMetadata, databaseObject, singleDatabaseObject } from './database-json.ts';
 import { invalidField } from './errors.ts';
 import type { Json, JsonMembers } from './json-text.ts';
+import { type Naming, PAGE_PARAMETERS, pageOfList } from './list-pages.ts';
 import { parseRevision } from './query-string.ts';
 import { emptyReply, type HttpReply, jsonReply, nextLink, scopeHeaders } from './reply.ts';
 import { listBody, objectBody } from './reply-body.ts';
@@ -22,7 +22,7 @@ import { show } from './show.ts';
 const INSTANCE = 'database_id';
 
 export const DATABASE_ROUTES: readonly Route[] = [
-  { method: 'GET', path: '/', parameters: CUT_PARAMETERS, handle: listing(({ databaseName }) => databaseName) },
+  { method: 'GET', path: '/', parameters: PAGE_PARAMETERS, handle: listing(({ databaseName }) => databaseName) },
   { method: 'POST', path: '/api/v1/db', status: 201, handle: createByBody, offered: () => CREATE_DATABASE },
   { method: 'POST', path: '/api/v1/databases/{database}', status: 201, handle: createByPath },
   { method: 'DELETE', path: '/api/v1/db/{database}', parameters: [INSTANCE], handle: deleteDatabase },
@@ -32,7 +32,7 @@ export const DATABASE_ROUTES: readonly Route[] = [
     parameters: [SINCE],
     handle: redirecting('', readAtRevision),
   },
-  { method: 'GET', path: '/databases', parameters: CUT_PARAMETERS, handle: listing(databaseObject) },
+  { method: 'GET', path: '/databases', parameters: PAGE_PARAMETERS, handle: listing(databaseObject) },
   { method: 'POST', path: '/databases', status: 201, handle: createInCollection },
   { method: 'GET', path: '/databases/{database}', handle: readInCollection },
   { method: 'DELETE', path: '/databases/{database}', parameters: [INSTANCE], handle: deleteDatabase },
@@ -113,7 +113,7 @@ async function deleteDatabase(request: HttpRequest, { service }: RouteContext): 
 function listing(entry: (database: DatabaseDescription) => Json): Handler {
   return async (request, { service }) => {
     const all = await service.listDatabases({ signal: request.signal(), ...request.traced() });
-    const { shown, next } = cutList(request, all, BY_NAME);
+    const { shown, next } = pageOfList(request, all, BY_NAME);
     return show(request, {
       body: listBody('databases', shown.map(entry), { last: { next } }),
       headers: nextLink(next),

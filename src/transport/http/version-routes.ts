@@ -5,7 +5,7 @@ import type { DefinedVersion } from '#model';
 import type { ListVersionsReply } from '#service';
 import { type ComponentSegment, versionPage, versionsPage } from '#ui';
 import { collectionEntry, latestOfNames, listedVersion, versionMembers } from './component-json.ts';
-import { CUT_PARAMETERS, type CutList, cutList, type Naming } from './cut-list.ts';
+import { type ListPage, type Naming, PAGE_PARAMETERS, pageOfList } from './list-pages.ts';
 import { KIND_SEGMENTS } from './publish-routes.ts';
 import { parseRevision } from './query-string.ts';
 import { type HttpReply, nextLink, scopeHeaders } from './reply.ts';
@@ -19,7 +19,7 @@ import { STATE_PARAMETERS, shownState, stateMembers } from './shown-state.ts';
 interface ListForm {
   readonly entries: (versions: readonly DefinedVersion[]) => readonly DefinedVersion[];
   readonly naming: Naming<DefinedVersion>;
-  readonly body: (segment: ComponentSegment, list: ListVersionsReply, part: CutList<DefinedVersion>) => ReplyBody;
+  readonly body: (segment: ComponentSegment, list: ListVersionsReply, part: ListPage<DefinedVersion>) => ReplyBody;
 }
 
 const NAMED_VERSION = /^(.*)\/v(\d+)$/;
@@ -68,7 +68,7 @@ export const VERSION_ROUTES: readonly Route[] = [
     (segment): Route => ({
       method: 'GET',
       path: `/api/v1/db/{database}/${segment}`,
-      parameters: CUT_PARAMETERS,
+      parameters: PAGE_PARAMETERS,
       handle: listing(segment, ARRAY),
     }),
   ),
@@ -85,14 +85,14 @@ export const VERSION_ROUTES: readonly Route[] = [
     {
       method: 'GET',
       path: `/db/{database}/{revision}/${segment}`,
-      parameters: CUT_PARAMETERS,
+      parameters: PAGE_PARAMETERS,
       // Deleting or deactivating a version changes the list at earlier revisions, too.
       handle: redirecting(`/${segment}`, scoped(segment), 'content'),
     },
     {
       method: 'GET',
       path: `/databases/{database}/${segment}`,
-      parameters: CUT_PARAMETERS,
+      parameters: PAGE_PARAMETERS,
       handle: listing(segment, COLLECTION),
     },
   ]),
@@ -119,7 +119,7 @@ function listReply(
   list: ListVersionsReply,
   { entries, naming, body }: ListForm,
 ): Promise<HttpReply> {
-  const part = cutList(request, entries(list.versions), naming);
+  const part = pageOfList(request, entries(list.versions), naming);
   return show(request, {
     body: body(segment, list, part),
     headers: { ...scopeHeaders(list), ...nextLink(part.next) },

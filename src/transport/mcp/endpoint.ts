@@ -1,6 +1,6 @@
 /**
- * The endpoint in the protocol's own library, for a session or for a single request. Loaded with the first request
- * (TC4).
+ * Creates the server object of the MCP SDK for a session or a single request, and connects tools, resources and errors
+ * to it. This file is loaded with the first request (TC4).
  */
 import { ProtocolError, ResourceNotFoundError, Server, type ServerContext } from '@modelcontextprotocol/server';
 import type { Span, Tracer } from '#observability';

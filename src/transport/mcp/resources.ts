@@ -1,4 +1,4 @@
-/** Resources for agents: guides, and listings. */
+/** The resources of MCP: agents read the guides, and the lists of databases and definitions. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { asked, type ToolCall } from './api-call.ts';

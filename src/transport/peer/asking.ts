@@ -8,7 +8,7 @@ import type { SecureContext } from 'node:tls';
 import { type Address, concatBytes, DatabaseError, type ErrorCode, formatAddress, messageOf, NO_BYTES } from '#base';
 import type { AdminReply, AdminRequest, Belonging, DialledAddress, JoinReply, JoinRequest, NoAnswer } from '#cluster';
 import { ADMIN_METHODS, readAdminReply, writeAdminRequest } from '../admin-messages.ts';
-import { CALL_HEADERS, Reply } from '../grpc/wire/reply.ts';
+import { CALL_HEADERS, OutgoingCall } from '../grpc/wire/outgoing-call.ts';
 import type { GrpcStatusName } from '../grpc/wire/status.ts';
 import { dialWith } from '../secure.ts';
 import { answerLength, HELLO_BEGINS, readAnswer } from './lane-words.ts';
@@ -169,7 +169,7 @@ async function put(
   const late = new AbortController();
   const timer = setTimeout(() => late.abort(), timeoutMs);
   const headers = { ...CALL_HEADERS, ...metadata, ':path': path, ':authority': formatAddress(address) };
-  using reply = new Reply(session.request(headers), message, late.signal);
+  using reply = new OutgoingCall(session.request(headers), message, late.signal);
   const answer = await reply.message(REPLY_BYTES_MAX);
   clearTimeout(timer);
   session.destroy();

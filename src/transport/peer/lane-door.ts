@@ -16,7 +16,7 @@ import {
   type FrameFault,
   type FrameHeader,
   type Lane,
-  type NodePlace,
+  type PeerIdentity,
   type ReceivedHeader,
   readFrameHeader,
   type StoreId,
@@ -38,16 +38,16 @@ import type { LaneWorld, Wire } from './wire.ts';
 
 export interface LaneDoorOptions {
   readonly clusterId: string;
-  readonly self: NodePlace;
+  readonly self: PeerIdentity;
   readonly run: number;
   readonly limits: PeerLimits;
   readonly world: LaneWorld;
   readonly storeOf: (node: NodeId) => StoreId | undefined;
   /** Fault of a process beside another one of its node. */
   readonly duplicate: (store: StoreId, process: Run) => FrameFault | undefined;
-  readonly onFrame: (frame: Uint8Array, lane: Lane, from: NodePlace) => void | Promise<void>;
+  readonly onFrame: (frame: Uint8Array, lane: Lane, from: PeerIdentity) => void | Promise<void>;
   /** A stream was accepted. */
-  readonly onStream: (caller: NodePlace, address: Address | undefined) => void;
+  readonly onStream: (caller: PeerIdentity, address: Address | undefined) => void;
   /** The last stream of a node has ended. */
   readonly onSilent: (node: NodeId) => void;
   /** A stream or a frame was refused; `node` is the opener of the stream, if it is named. */
@@ -177,7 +177,7 @@ export class LaneDoor {
 }
 
 /** Fault of a frame that does not belong to its stream. */
-function faultOn({ from, content }: ReceivedHeader, caller: NodePlace, lane: Lane): FrameFault | undefined {
+function faultOn({ from, content }: ReceivedHeader, caller: PeerIdentity, lane: Lane): FrameFault | undefined {
   if (from.node !== caller.node || from.store !== caller.store) {
     const said = `node ${from.node}, store ${from.store}`;
     return { kind: 'sender', words: `it is from ${said}, on a stream of node ${caller.node}, store ${caller.store}` };

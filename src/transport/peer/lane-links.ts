@@ -6,8 +6,8 @@ import {
   type FrameFault,
   LANES,
   type Lane,
-  type NodePlace,
   type Peer,
+  type PeerIdentity,
   type PeerLinks,
   type PeerLinksOptions,
   type PeerNote,
@@ -215,7 +215,7 @@ export class LaneLinks implements PeerLinks {
    * it ready, and answers to its requests use another one. While it is not reached it is dialled at the address that it
    * announces: when most nodes move at once, the catalog has no leader that could learn their new addresses otherwise.
    */
-  #hear(caller: NodePlace, address: Address | undefined): void {
+  #hear(caller: PeerIdentity, address: Address | undefined): void {
     if (address !== undefined) this.#seek({ ...caller, ...address });
     const link = this.#links.get(caller.node);
     if (link !== undefined) for (const lane of LANES) link.lanes[lane].hurry();

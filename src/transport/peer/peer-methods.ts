@@ -9,9 +9,9 @@ import {
   writeAdminReply,
 } from '../admin-messages.ts';
 import type { Call } from '../grpc/wire/call.ts';
+import type { CallStream } from '../grpc/wire/call-stream.ts';
 import { frame } from '../grpc/wire/framing.ts';
 import type { UnaryMethod } from '../grpc/wire/method.ts';
-import type { PeerStream } from '../grpc/wire/peer-stream.ts';
 import type { CallStatus } from '../grpc/wire/status.ts';
 import { JOIN, PING, readJoinRequest, writeJoinReply, writePong } from './peer-messages.ts';
 
@@ -66,7 +66,7 @@ function method(path: string, answer: Answer): UnaryMethod {
 }
 
 /** A certificate may have several common names, which Node gives as a list; all are named. */
-export function askerOf({ client, certificate }: Pick<PeerStream, 'client' | 'certificate'>): Asker {
+export function askerOf({ client, certificate }: Pick<CallStream, 'client' | 'certificate'>): Asker {
   const address = client === undefined ? 'unknown' : formatAddress(client);
   const name: string | readonly string[] | undefined = certificate?.toLegacyObject().subject.CN;
   return name === undefined ? { address } : { address, certificate: [name].flat().join(', ') };

@@ -3,7 +3,7 @@
  * data directory, and would vote as one replica.
  */
 import { type Address, formatAddress } from '#base';
-import type { FrameFault, NodePlace } from '#cluster';
+import type { FrameFault, PeerIdentity } from '#cluster';
 import type { PeerLimits } from './limits.ts';
 import type { LaneWorld } from './wire.ts';
 
@@ -18,7 +18,7 @@ export interface Run {
 
 /** One open connection of a process. */
 export interface HeardRun extends Run {
-  readonly place: NodePlace;
+  readonly place: PeerIdentity;
   /** Time at which the connection was accepted. */
   readonly sinceMs: number;
   /** Time of the last received bytes. */

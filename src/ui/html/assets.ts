@@ -1,7 +1,7 @@
 /**
- * The files that pages load: a style, an icon and modules, from the folder beside this file. Each is served under a
- * name with the hash of its content, so browsers may cache it forever. Modules are JavaScript with checked types (ADR
- * 0120).
+ * The files that pages load from the folder beside this file: a style sheet, an icon and scripts. Each is served
+ * under a name with the hash of its content, so browsers may cache it forever. Scripts are JavaScript with checked
+ * types (ADR 0120).
  */
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';

@@ -12,7 +12,7 @@ import { NOTHING_SPENT } from '../guest/calls.ts';
 import { type AskHost, type Invoke, Program } from '../guest/guest.ts';
 import { publish } from '../publishing/publish.ts';
 import { publishedValue } from '../publishing/publish-messages.ts';
-import type { Binding } from '../reading/worlds.ts';
+import type { Binding } from '../reading/required-exports.ts';
 import type { Answer, Request } from './messages.ts';
 
 /** An instance with more memory is not used again. */

@@ -23,7 +23,7 @@ import {
   valid,
 } from '#base';
 import { COMPONENT_KINDS, type ComponentKind } from '../reading/allowed-imports.ts';
-import type { Binding, ExportedFunction, Shape } from '../reading/worlds.ts';
+import type { Binding, ExportedFunction, Shape } from '../reading/required-exports.ts';
 
 /**
  * Version of the rules that publishing applies: names, features, fixed limits, cap and meter. It changes with them, so

@@ -25,7 +25,7 @@ import type { Span } from '../reading/binary-reader.ts';
 import { readKnownComponent } from '../reading/component-reader.ts';
 import type { Component, FunctionType } from '../reading/component-types.ts';
 import { Refused } from '../reading/refusal.ts';
-import type { ExportedFunction } from '../reading/worlds.ts';
+import type { ExportedFunction } from '../reading/required-exports.ts';
 import type { Artifact } from './artifact.ts';
 import { type CallLimits, type Limited, NOTHING_SPENT, type Spent } from './calls.ts';
 import { type Linked, link } from './linker.ts';

@@ -10,8 +10,8 @@ import { type ComponentKind, expectAllowedImports } from './allowed-imports.ts';
 import { readComponent } from './component-reader.ts';
 import type { Counts } from './component-types.ts';
 import { type Refusal, type RefusalCode, refusable } from './refusal.ts';
+import { type Binding, expectExports } from './required-exports.ts';
 import { preambleOf } from './sections.ts';
-import { type Binding, expectExports } from './worlds.ts';
 
 export interface InspectOptions {
   readonly kind: ComponentKind;

@@ -294,7 +294,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'next-copy-behind-the-last',
-    file: 'src/cluster/front/revisions.ts',
+    file: 'src/cluster/front/revision-waits.ts',
     find: '    this.#shown.set(group, answered);\n',
     replace: '    if (answered < 0) this.#shown.set(group, answered);\n',
     breaks: 'a node that has given its copy up shows less by another one than it has shown by that',

@@ -1,7 +1,7 @@
 // Compares the frames that lanes deliver with those that were sent: each must be unchanged, arrive at the right node,
 // and arrive at most once and in order per lane and direction (src/cluster/peer/links.ts). It reads headers according
 // to docs/formats/peer-frames.md.
-import type { Lane, NodePlace } from '#cluster';
+import type { Lane, PeerIdentity } from '#cluster';
 
 /** `changed` is allowed when the node refuses the frame. */
 export type FrameFlaw = 'changed' | 'astray' | 'out of order';
@@ -29,7 +29,7 @@ export class FrameLedger {
   }
 
   /** Checks a frame that a lane delivers at this node and store. */
-  heard(lane: Lane, frame: Uint8Array, digest: number, self: NodePlace): FrameFlaw | undefined {
+  heard(lane: Lane, frame: Uint8Array, digest: number, self: PeerIdentity): FrameFlaw | undefined {
     if (!this.#digests.has(digest)) return 'changed';
     if (textOf(frame, TO_AT, PLACES_END) !== placeText(self)) return 'astray';
     const digests = this.#ways.get(wayOf(lane, frame)) ?? [];
@@ -48,7 +48,7 @@ function textOf(frame: Uint8Array, from: number, to: number): string {
   return Buffer.from(frame.buffer, frame.byteOffset + from, to - from).toString('latin1');
 }
 
-function placeText({ node, store }: NodePlace): string {
+function placeText({ node, store }: PeerIdentity): string {
   const bytes = Buffer.alloc(PLACES_END - TO_AT);
   bytes.writeBigUInt64LE(BigInt(node));
   bytes.set(Buffer.from(store.replaceAll('-', ''), 'hex'), 8);

@@ -5,7 +5,7 @@ import { DatabaseReader, eventsOf } from '#database';
 import type { KvReader } from '#kv';
 import { type Constraint, DATA_KIND, encodeEvent, encodeTransactPayload, NO_OPTIONS, ORIGIN, readEvent } from '#model';
 import { databaseMachines } from '../../../src/cluster/database-machines.ts';
-import { nativeSha256 } from '../../../src/cluster/native.ts';
+import { nativeSha256 } from '../../../src/cluster/system-ports.ts';
 import { sharedContent } from '../database-rows.ts';
 
 export const databaseKit: {

@@ -5,7 +5,7 @@ import type { Crc32, NodeId } from '#base';
 import type { Envelope, ForwardItem, OutgoingFrame, Peers, SnapshotLetter } from '#cluster';
 import { laneOf } from '../../../src/cluster/peer/links.ts';
 import { PeerCodec, type ReceivedTables } from '../../../src/cluster/peer/peer-codec.ts';
-import { type NodePlace, toStoreId } from '../../../src/cluster/peer/place.ts';
+import { type PeerIdentity, toStoreId } from '../../../src/cluster/peer/peer-identity.ts';
 import type { SentTables } from '../../../src/cluster/peer/sent-table.ts';
 import type { Draw } from '../log-model.ts';
 
@@ -26,7 +26,7 @@ export interface Receiver {
 }
 
 interface Station {
-  readonly place: NodePlace;
+  readonly place: PeerIdentity;
   readonly codec: PeerCodec;
   readonly receiver: Receiver;
 }
@@ -164,7 +164,7 @@ export class MemoryNetwork {
   #each(
     from: NodeId,
     to: NodeId,
-    encode: (codec: PeerCodec, place: NodePlace) => readonly OutgoingFrame[],
+    encode: (codec: PeerCodec, place: PeerIdentity) => readonly OutgoingFrame[],
     send: (frame: Uint8Array) => void,
   ): void {
     const sender = this.#stations.get(from);

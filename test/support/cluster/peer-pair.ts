@@ -4,16 +4,16 @@ import { nativeCrc32 } from '#cluster';
 import type { Message } from '#raft';
 import type { Envelope } from '../../../src/cluster/peer/envelope.ts';
 import { type IncomingFrame, PeerCodec } from '../../../src/cluster/peer/peer-codec.ts';
-import { type NodePlace, toStoreId } from '../../../src/cluster/peer/place.ts';
+import { type PeerIdentity, toStoreId } from '../../../src/cluster/peer/peer-identity.ts';
 
 export const CLUSTER = '0199a5c8-3c1e-7a2b-9f00-0123456789ab';
-export const NORTH: NodePlace = { node: toNodeId(1), store: toStoreId('0199a5c8-3c1e-7a2b-9f00-000000000001') };
-export const SOUTH: NodePlace = { node: toNodeId(2), store: toStoreId('0199a5c8-3c1e-7a2b-9f00-000000000002') };
+export const NORTH: PeerIdentity = { node: toNodeId(1), store: toStoreId('0199a5c8-3c1e-7a2b-9f00-000000000001') };
+export const SOUTH: PeerIdentity = { node: toNodeId(2), store: toStoreId('0199a5c8-3c1e-7a2b-9f00-000000000002') };
 
 let drawn = 0;
 
 /** A codec with unique sessions, unless the first session is given. */
-export function codecOf(self: NodePlace, clusterId: string = CLUSTER, session?: number): PeerCodec {
+export function codecOf(self: PeerIdentity, clusterId: string = CLUSTER, session?: number): PeerCodec {
   let next = session;
   const random: Random = {
     bytes: (length) => {

@@ -7,7 +7,7 @@ import { type Entry, type Message, membershipOf } from '#raft';
 import type { Envelope } from '../../../src/cluster/peer/envelope.ts';
 import { FRAME_BYTES_MAX, sealFrame } from '../../../src/cluster/peer/frame.ts';
 import type { PeerCodec } from '../../../src/cluster/peer/peer-codec.ts';
-import type { NodePlace } from '../../../src/cluster/peer/place.ts';
+import type { PeerIdentity } from '../../../src/cluster/peer/peer-identity.ts';
 import { TABLE_ROWS_MAX } from '../../../src/cluster/peer/sent-table.ts';
 import { CLUSTER, codecOf, messagesIn, NORTH, reply, SOUTH, say } from '../../support/cluster/peer-pair.ts';
 import { examplesOf } from '../../support/format-pages.ts';
@@ -31,7 +31,7 @@ function entriesOf(voter: ReplicaId): readonly Entry[] {
   return [{ index: toLogIndex(7), term: toTerm(3), payload: new Uint8Array(0), membership }];
 }
 
-function single(codec: PeerCodec, to: NodePlace, messages: readonly Envelope[]): Uint8Array {
+function single(codec: PeerCodec, to: PeerIdentity, messages: readonly Envelope[]): Uint8Array {
   const [only, ...others] = codec.encode(to, messages);
   if (only === undefined || others.length > 0) throw new Error(`${others.length + 1} frames instead of one`);
   return only.frame;

@@ -12,12 +12,12 @@
 import { assert, DatabaseError } from '#base';
 import type { Account, Evict, Hold } from '../../memory-budget.ts';
 import type { Waiting, WorkQueue } from '../../work-queue.ts';
+import type { CallStream, Room, StreamListener } from './call-stream.ts';
 import { PIECE_BYTES } from './framing.ts';
 import type { CallTrace, MethodMeter, MethodTraits } from './method-traits.ts';
 import { Output } from './output.ts';
 import type { Packer } from './packing.ts';
 import type { WireParts } from './parts.ts';
-import type { PeerStream, Room, StreamListener } from './peer-stream.ts';
 import type { Place } from './shares.ts';
 import { type CallStatus, type Fields, type GrpcStatusName, OK } from './status.ts';
 
@@ -47,7 +47,7 @@ const UNCOUNTED: Room = { release: NOTHING };
 
 export class Call implements StreamListener {
   readonly method: MethodTraits;
-  readonly peer: PeerStream;
+  readonly peer: CallStream;
   /** For the server, as the next two: its number in the table once it is accepted. */
   number: number | undefined;
   /** Undefined: it needs none, or has none yet. */
@@ -76,7 +76,7 @@ export class Call implements StreamListener {
   #unsent = 0;
   #onDrained: (() => void) | undefined;
 
-  constructor(method: MethodTraits, meter: MethodMeter, peer: PeerStream, shared: SharedParts) {
+  constructor(method: MethodTraits, meter: MethodMeter, peer: CallStream, shared: SharedParts) {
     this.method = method;
     this.#output = new Output(peer.stream);
     this.#meter = meter;

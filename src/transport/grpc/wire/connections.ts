@@ -25,9 +25,9 @@ import { ping } from '../../liveness.ts';
 import { announceSettings, NO_HPACK_TABLE } from '../../opening.ts';
 import { OF_CLIENTS } from '../../own-headers.ts';
 import { type ListenPlace, listenOptions } from '../../server-options.ts';
+import { CallStream, type CallStreamParts, type MethodRule, type PeerConnection, STREAM_BYTES } from './call-stream.ts';
 import type { FrameFault } from './frame-reader.ts';
 import type { EndReason, WireParts } from './parts.ts';
-import { type MethodRule, type PeerConnection, PeerStream, type PeerStreamParts, STREAM_BYTES } from './peer-stream.ts';
 import { type ReadHandle, ReadingTurns, readHandleOf } from './reading-turns.ts';
 import { HEAD_LIMITS, headFault } from './request-headers.ts';
 import { BEYOND_WASTE, ConnectionStreams } from './stream-limits.ts';
@@ -95,8 +95,8 @@ export class Connections {
   /** The session of each open connection; undefined until it has one. */
   readonly #sessions = new Map<Socket, ServerHttp2Session | undefined>();
   readonly #served = new WeakMap<Http2Session, Served>();
-  readonly #streams = new Slots<PeerStream>();
-  readonly #peers = new WeakMap<object, PeerStream>();
+  readonly #streams = new Slots<CallStream>();
+  readonly #peers = new WeakMap<object, CallStream>();
   readonly #onCreated = (message: unknown): void => this.#created(message);
   readonly #sweeping: NodeJS.Timeout;
   #freeProbes = 0;
@@ -286,10 +286,10 @@ export class Connections {
   }
 
   /** Answers a fault of the headers at once, and a refusal of the call, too. */
-  #peerOf(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, parts: PeerStreamParts): PeerStream {
+  #peerOf(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, parts: CallStreamParts): CallStream {
     const { rule } = parts;
     const fault = headFault(headers, rule.taken) ?? (rule === NO_METHOD ? unknownMethod(headers[':path']) : undefined);
-    const peer = new PeerStream(stream, headers, this.#parts, parts);
+    const peer = new CallStream(stream, headers, this.#parts, parts);
     this.#peers.set(stream, peer);
     if (fault !== undefined) {
       peer.refuse(fault);

@@ -6,8 +6,8 @@
  */
 import { assert } from '#base';
 import type { Call } from './call.ts';
+import type { StreamedMessages } from './call-stream.ts';
 import { FRAME_HEADER_BYTES } from './framing.ts';
-import type { StreamedMessages } from './peer-stream.ts';
 import type { Unpacked, Unpacker } from './unpacking.ts';
 
 /** Overhead of a message besides its frame, so that empty ones are bounded, too. */

@@ -10,13 +10,13 @@
 import { Slots } from '#base';
 import { WorkQueue } from '../../work-queue.ts';
 import { Call, type SharedParts } from './call.ts';
+import type { CallStream, MethodRule } from './call-stream.ts';
 import { Connections } from './connections.ts';
 import type { Packing } from './frame-reader.ts';
 import type { DuplexMethod, Method } from './method.ts';
 import { type CallKind, type CallTrace, callKind, type MethodMeter, type MethodTraits } from './method-traits.ts';
 import { Packer } from './packing.ts';
 import type { WireParts } from './parts.ts';
-import type { MethodRule, PeerStream } from './peer-stream.ts';
 import { ASKING } from './request-headers.ts';
 import { RequestMessages } from './request-messages.ts';
 import { Shares } from './shares.ts';
@@ -137,7 +137,7 @@ export class WireServer {
   }
 
   /** A stream of requests has begun. */
-  #opened(peer: PeerStream, method: DuplexMethod, meter: MethodMeter): void {
+  #opened(peer: CallStream, method: DuplexMethod, meter: MethodMeter): void {
     const call = new Call(method, meter, peer, this.#shared);
     if (!this.#accept(call, () => true)) return;
     const messages = new RequestMessages({ call, unpacker: this.#unpacker, bytesMax: method.streamBytesMax });
@@ -146,7 +146,7 @@ export class WireServer {
   }
 
   /** A request of one message has arrived. */
-  #arrived(peer: PeerStream, method: Method, meter: MethodMeter): void {
+  #arrived(peer: CallStream, method: Method, meter: MethodMeter): void {
     const goOn = (hasRoom: boolean): void => {
       const call = new Call(method, meter, peer, this.#shared);
       call.trace = this.#parts.traceOf?.(call);
@@ -161,7 +161,7 @@ export class WireServer {
   }
 
   /** Continues with whether there is room for the unpacked message, unless it is refused or its client has gone. */
-  async #unpack(peer: PeerStream, packing: Packing, goOn: (hasRoom: boolean) => void): Promise<void> {
+  async #unpack(peer: CallStream, packing: Packing, goOn: (hasRoom: boolean) => void): Promise<void> {
     const unpacked = await this.#unpacker.unpack(peer.request, packing, peer);
     if (peer.isGone || unpacked === 'gone') return;
     if (unpacked !== 'no-room') peer.request = unpacked;

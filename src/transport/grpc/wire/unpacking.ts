@@ -7,8 +7,8 @@
  */
 import { gunzip, inflate } from 'node:zlib';
 import { MemoryBudget } from '../../memory-budget.ts';
+import type { CallStream } from './call-stream.ts';
 import type { FrameFault, Packing } from './frame-reader.ts';
-import type { PeerStream } from './peer-stream.ts';
 
 const NOTHING = (): undefined => undefined;
 
@@ -16,7 +16,7 @@ const NOTHING = (): undefined => undefined;
 export type Unpacked = Uint8Array | 'no-room' | 'gone';
 
 /** The stream of a message. */
-export type Sender = Pick<PeerStream, 'connection' | 'isGone' | 'messageBytesMax' | 'deliver' | 'keep' | 'refuse'>;
+export type Sender = Pick<CallStream, 'connection' | 'isGone' | 'messageBytesMax' | 'deliver' | 'keep' | 'refuse'>;
 
 /** Messages that are unpacked at a time. They share the threads of the pool with the writes of the store. */
 const AT_ONCE = 2;

@@ -9,11 +9,11 @@ import { RowKeys } from '#database';
 import { membershipOf } from '#raft';
 import { Ledger } from '#storage';
 import { databaseMachines } from '../../../../src/cluster/database-machines.ts';
-import { nativeRandom } from '../../../../src/cluster/native.ts';
 import { type DataDirectory, openDataDirectory } from '../../../../src/cluster/store/data-directory.ts';
 import { type LedgerStore, ledgerStore } from '../../../../src/cluster/store/ledger-store.ts';
 import { IDENTITY_KEY, JOINING_KEY, readIdentity, writeIdentity } from '../../../../src/cluster/store/node-rows.ts';
 import { noteRemoved } from '../../../../src/cluster/store/own-identity.ts';
+import { nativeRandom } from '../../../../src/cluster/system-ports.ts';
 import { openedElsewhere } from '../../../support/opened-elsewhere.ts';
 import { testDir } from '../../../support/test-scope.ts';
 

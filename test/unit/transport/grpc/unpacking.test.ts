@@ -2,7 +2,7 @@
 // (TM1). Method: many messages of one kind, with counted memory.
 import { gzipSync } from 'node:zlib';
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { Room } from '../../../../src/transport/grpc/wire/peer-stream.ts';
+import type { Room } from '../../../../src/transport/grpc/wire/call-stream.ts';
 import { type Sender, Unpacker } from '../../../../src/transport/grpc/wire/unpacking.ts';
 
 const BYTES_MAX = 100_000;

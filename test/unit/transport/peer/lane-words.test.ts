@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { toNodeId } from '#base';
 import { type FrameHeader } from '#cluster';
-import { toStoreId } from '../../../../src/cluster/peer/place.ts';
+import { toStoreId } from '../../../../src/cluster/peer/peer-identity.ts';
 import {
   answerLength,
   helloLength,

@@ -4,11 +4,11 @@ import { afterEach, expect, it } from 'vitest';
 import { type NodeId, toLogIndex, toTerm } from '#base';
 import {
   type Envelope,
-  type NodePlace,
   nativeCrc32,
   nativeRandom,
   type OpenPeerLinks,
   PeerCodec,
+  type PeerIdentity,
   PeerMail,
   type Unheard,
 } from '#cluster';
@@ -38,7 +38,7 @@ class PostedNode {
   /** Pending while the node has no room for entries. */
   room: Promise<void> | undefined;
 
-  static async open(self: NodePlace): Promise<PostedNode> {
+  static async open(self: PeerIdentity): Promise<PostedNode> {
     const gatherer = new PeerMeasureGatherer();
     const limits = { ...QUICK, pingEveryMs: 50 };
     const place = { clusterId: CLUSTER, self, run: self.node, host: '127.0.0.1', port: 0 };
@@ -55,7 +55,7 @@ class PostedNode {
     return this.#drops;
   }
 
-  private constructor(self: NodePlace, gatherer: PeerMeasureGatherer, links: OpenPeerLinks) {
+  private constructor(self: PeerIdentity, gatherer: PeerMeasureGatherer, links: OpenPeerLinks) {
     this.gatherer = gatherer;
     this.links = links;
     const codec = new PeerCodec({ clusterId: CLUSTER, self, crc32: nativeCrc32, random: nativeRandom });
@@ -92,7 +92,7 @@ async function pair(): Promise<{ readonly north: PostedNode; readonly south: Pos
   return { north, south };
 }
 
-async function reached({ links }: PostedNode, to: NodePlace): Promise<void> {
+async function reached({ links }: PostedNode, to: PeerIdentity): Promise<void> {
   await eventually(() => {
     for (const lane of ['beats', 'appends', 'bulk'] as const) {
       expect(links.send(to.node, lane, numbered({ clusterId: CLUSTER, from: to, to }, 0))).toBe(true);

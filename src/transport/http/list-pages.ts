@@ -5,9 +5,9 @@
 import { pageLimit } from './paging.ts';
 import type { HttpRequest } from './request.ts';
 
-export const CUT_PARAMETERS = ['limit', 'after'] as const;
+export const PAGE_PARAMETERS = ['limit', 'after'] as const;
 
-export interface CutList<Item> {
+export interface ListPage<Item> {
   readonly shown: readonly Item[];
   /** Path of the next page, if there is one. */
   readonly next: string | undefined;
@@ -19,7 +19,7 @@ export interface Naming<Item> {
   readonly isBehind: (item: Item, after: string) => boolean;
 }
 
-export function cutList<Item>(request: HttpRequest, items: readonly Item[], naming: Naming<Item>): CutList<Item> {
+export function pageOfList<Item>(request: HttpRequest, items: readonly Item[], naming: Naming<Item>): ListPage<Item> {
   const query = request.query();
   const isBounded = query.get('limit') !== undefined || request.rendering() !== undefined;
   const limit = isBounded ? pageLimit(request) : Number.POSITIVE_INFINITY;

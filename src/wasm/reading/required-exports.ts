@@ -1,6 +1,6 @@
 /**
  * Finds the exports that a component of each kind must have, and the optional ones, in our own worlds or in those of
- * the EvidentSource SDK. The types of their functions distinguish them. A function may be exported directly or in an
+ * the EvidentSource SDK. The types of the functions tell the two apart. A function may be exported directly or in an
  * interface; packages and versions are ignored.
  *
  *   G6  An accepted component exports the function of its kind in exactly one of the shapes listed here.

@@ -1,6 +1,7 @@
 /**
- * One stream of HTTP/2: its request as it arrives, its deadline, and the memory that is reserved for it. A client that
- * sends its request or reads its reply too slowly has its stream reset.
+ * The stream of HTTP/2 of one call: its request as it arrives, its deadline, and the memory that is reserved for it. A
+ * client that sends its request too slowly, or reads too slowly after the call has ended, has its stream reset. While a
+ * call runs, a client that does not read is cut off only when others need the memory (memory-budget.ts).
  *
  * ```
  *   receiving ── the handler has the message ──> handled ── the call has ended ──> ended ── the peer has it all ──> gone
@@ -33,7 +34,7 @@ export interface MethodRule extends FrameRules {
   /** A health probe is answered also when the node is full. */
   readonly isProbe: boolean;
   /** Called when the stream of messages is opened, or when the one message is complete. */
-  readonly serve: (peer: PeerStream) => void;
+  readonly serve: (peer: CallStream) => void;
 }
 
 /**
@@ -70,7 +71,7 @@ export interface PeerConnection {
   readonly onCrumbs: () => void;
 }
 
-export interface PeerStreamParts {
+export interface CallStreamParts {
   readonly rule: MethodRule;
   readonly connection: PeerConnection;
   /** Bytes of the open stream; undefined: they are not counted. */
@@ -89,7 +90,7 @@ export interface StreamedMessages extends MessageListener {
   end(): void;
 }
 
-export class PeerStream implements Opening, MessageListener {
+export class CallStream implements Opening, MessageListener {
   readonly stream: ServerHttp2Stream;
   readonly headers: RequestHeaders;
   readonly messageBytesMax: number;
@@ -104,7 +105,7 @@ export class PeerStream implements Opening, MessageListener {
   /** Infinity: none. */
   deadlineMs: number = Number.POSITIVE_INFINITY;
   readonly #server: WireParts;
-  readonly #parts: PeerStreamParts;
+  readonly #parts: CallStreamParts;
   /** Memory that is released with the stream. */
   readonly #unsent: Room[] = [];
   readonly #frames: FrameReader;
@@ -118,7 +119,7 @@ export class PeerStream implements Opening, MessageListener {
   #timer: NodeJS.Timeout | undefined;
 
   /** The headers have no fault. */
-  constructor(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, server: WireParts, parts: PeerStreamParts) {
+  constructor(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, server: WireParts, parts: CallStreamParts) {
     const { rule } = parts;
     this.stream = stream;
     this.headers = new RequestHeaders(headers);

@@ -1,4 +1,4 @@
-/** Ports of pure layers, implemented with Node.js: digests, randomness, time. */
+/** The ports of pure layers for digests, randomness and time, implemented with Node.js. */
 import { createHash, hash as hashOnce, randomBytes } from 'node:crypto';
 import { crc32 as zlibCrc32 } from 'node:zlib';
 import type { Clock, Crc32, Random, Sha256 } from '#base';

@@ -1,4 +1,4 @@
-/** A call to another gRPC server: one message in its frame, and the reply as it comes. */
+/** A call to another gRPC server: sends one message in its frame, and streams the reply. */
 import { type ClientHttp2Stream, constants, type IncomingHttpHeaders, type OutgoingHttpHeaders } from 'node:http2';
 import { FRAME_HEADER_BYTES, writeFrameHeader } from './framing.ts';
 import { type CallStatus, statusName } from './status.ts';
@@ -24,7 +24,7 @@ export const OWN_HEADERS: readonly string[] = [
 const DETAILS = 'grpc-status-details-bin';
 
 /** Disposing of it cancels what has not ended. */
-export class Reply implements Disposable {
+export class OutgoingCall implements Disposable {
   readonly #stream: ClientHttp2Stream;
   readonly #signal: AbortSignal;
   /** Drops what is unsent of the request as well: a stream that is only closed may outlive its connection. */

@@ -9,12 +9,12 @@ import { assert, type Brand, type NodeId, parseUuid } from '#base';
 /** Identity of a store: a UUID in lowercase canonical form, minted when its directory is made. */
 export type StoreId = Brand<string, 'StoreId'>;
 
-export interface NodePlace {
+export interface PeerIdentity {
   readonly node: NodeId;
   readonly store: StoreId;
 }
 
-export interface Peer extends NodePlace {
+export interface Peer extends PeerIdentity {
   /** Where it listens for other nodes. */
   readonly host: string;
   readonly port: number;

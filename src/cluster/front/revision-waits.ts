@@ -18,7 +18,7 @@ interface Waiter {
   readonly resolve: (outcome: WaitOutcome) => void;
 }
 
-export class Revisions {
+export class RevisionWaits {
   readonly #stored: (group: GroupId) => Revision;
   readonly #readable = new Map<GroupId, Revision>();
   readonly #answered = new Map<GroupId, Revision>();
