@@ -244,6 +244,12 @@ const OF_NODES: Readonly<Record<string, readonly AlertCase[]>> = {
       ['cairn_archive_last_success_timestamp_seconds{database="shop"} 0+60x3 180x20'],
       ['database="shop",severity="warning"'],
     ],
+    // It is 90 s behind all the time.
+    [
+      '12m',
+      ['cairn_archive_last_success_timestamp_seconds{database="shop"} -90+60x20'],
+      ['database="shop",severity="warning"'],
+    ],
     // Another node has taken over.
     [
       '12m',
