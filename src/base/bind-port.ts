@@ -7,7 +7,8 @@ interface PortServer {
   readonly listening: boolean;
   address(): string | { readonly port: number } | null;
   on(event: 'error', listener: (error: Error) => void): unknown;
-  listen(address: Address, listener: () => void): unknown;
+  /** At an address, or at the one of a server that has bound it. */
+  listen(place: object, listener: () => void): unknown;
 }
 
 /** The part of a logger that logs errors. */
@@ -21,15 +22,20 @@ interface NamedPort {
   readonly setting: string;
 }
 
+/** Where a server listens: an address, or `bound`, another server that has bound it already. */
+export interface ListenAddress extends Address {
+  readonly bound?: object | undefined;
+}
+
 /**
  * Binds and returns the port; 0 picks a free one.
  * @throws DatabaseError `unavailable` when the address cannot be bound.
  */
-export function listen(server: PortServer, address: Address, port: NamedPort, logger: ErrorLog): Promise<number> {
+export function listen(server: PortServer, address: ListenAddress, port: NamedPort, logger: ErrorLog): Promise<number> {
   logErrors(server, port, logger);
   return new Promise((resolve, reject) => {
     server.on('error', (cause) => reject(cannotListen(address, port, cause)));
-    server.listen(address, () => {
+    server.listen(address.bound ?? address, () => {
       const bound = server.address();
       resolve(typeof bound === 'object' && bound !== null ? bound.port : address.port);
     });

@@ -105,10 +105,9 @@ class Held {
     });
   }
 
-  take(): { readonly handle: unknown } {
+  take(): object {
     this.#isTaken = true;
-    // `server.listen` of Node.js accepts a handle, but a server has no public property for its handle.
-    return { handle: Reflect.get(this.#server, '_handle') };
+    return this.#server;
   }
 
   close(): void {

@@ -14,7 +14,7 @@ import type { Socket } from 'node:net';
 import { type ErrorLog, formatAddress, listen } from '#base';
 import { ConnectionPlaces, type Place, type Waiting } from './connection-places.ts';
 import type { SecurePorts } from './secure.ts';
-import { type ListenPlace, listenOptions } from './server-options.ts';
+import { type ListenPlace, listenAddress } from './server-options.ts';
 
 // An import would also load what node:http loads lazily: a client for the web.
 const { createServer } = process.getBuiltinModule('node:http');
@@ -88,7 +88,7 @@ export class HttpConnections {
 
   /** Listens, and returns the URL. @throws DatabaseError `unavailable` when the address cannot be bound. */
   async listen(place: ListenPlace, port: Parameters<typeof listen>[2], logger: ErrorLog): Promise<string> {
-    const bound = await listen(this.#server, listenOptions(place), port, logger);
+    const bound = await listen(this.#server, listenAddress(place), port, logger);
     return `${this.#isSecure ? 'https' : 'http'}://${formatAddress({ host: place.host, port: bound })}`;
   }
 

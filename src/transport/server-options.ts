@@ -1,5 +1,5 @@
 /** Options that the servers for clients share: gRPC, HTTP and MCP; and the ports that they listen at. */
-import type { Address } from '#base';
+import type { ListenAddress } from '#base';
 import type { Logger, Metrics, Tracer } from '#observability';
 import type { Access } from './access.ts';
 import type { ByteBudgets } from './byte-budgets.ts';
@@ -41,13 +41,13 @@ export interface WebServer {
 export interface HeldPort {
   /** The port that was bound. */
   readonly port: number;
-  /** Part of the options of `server.listen`; called once. */
-  take(): { readonly handle: unknown };
+  /** The server that has bound it; another one listens there with `server.listen`. Called once. */
+  take(): object;
 }
 
 export type ListenPlace = Pick<ServerOptions, 'host' | 'port' | 'held'>;
 
-/** Options of `listen`: the address, or the held port. */
-export function listenOptions({ host, port, held }: ListenPlace): Address & { readonly handle?: unknown } {
-  return held === undefined ? { host, port } : { host, port, ...held.take() };
+/** The address, and the held port if there is one. */
+export function listenAddress({ host, port, held }: ListenPlace): ListenAddress {
+  return { host, port, bound: held?.take() };
 }

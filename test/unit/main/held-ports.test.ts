@@ -5,7 +5,6 @@ import { expect, it, onTestFinished } from 'vitest';
 import { silentLogger } from '#observability';
 import { HeldPorts } from '../../../src/main/held-ports.ts';
 import { UNTRIED } from '../../../src/transport/relay.ts';
-import { listenOptions } from '../../../src/transport/server-options.ts';
 import { TestClient } from '../../support/grpc-client.ts';
 
 const ADDRESS = { host: '127.0.0.1', port: 0 };
@@ -26,7 +25,7 @@ it('answers 503 until a server takes the port over, and then nothing more', asyn
   expect([early.status, early.headers.get('retry-after'), early.headers.get(UNTRIED)]).toEqual([503, '1', 'true']);
   expect(await early.json()).toEqual({ error: { code: 'INTERNAL', message: WHY, details: { reason: 'Starting' } } });
   const server = createServer((_request, response) => response.end('served'));
-  await new Promise<void>((resolve) => server.listen(listenOptions({ ...ADDRESS, held: port }), resolve));
+  await new Promise<void>((resolve) => server.listen(port.take(), resolve));
   onTestFinished(() => void server.close());
   ports[Symbol.dispose]();
   expect(await (await fetch(url, { headers: { connection: 'close' } })).text()).toBe('served');

@@ -24,7 +24,7 @@ import { FrameFloods, headBytes, type RequestBytes } from '../../frame-floods.ts
 import { ping } from '../../liveness.ts';
 import { announceSettings, NO_HPACK_TABLE } from '../../opening.ts';
 import { OF_CLIENTS } from '../../own-headers.ts';
-import { type ListenPlace, listenOptions } from '../../server-options.ts';
+import { type ListenPlace, listenAddress } from '../../server-options.ts';
 import { CallStream, type CallStreamParts, type MethodRule, type PeerConnection, STREAM_BYTES } from './call-stream.ts';
 import type { FrameFault } from './frame-reader.ts';
 import type { EndReason, WireParts } from './parts.ts';
@@ -116,7 +116,7 @@ export class Connections {
 
   listen(place: ListenPlace): Promise<number> {
     const { logger } = this.#parts;
-    return listen(this.#server, listenOptions(place), { what: 'gRPC', setting: '--grpc-port' }, logger);
+    return listen(this.#server, listenAddress(place), { what: 'gRPC', setting: '--grpc-port' }, logger);
   }
 
   /** Closes the connection that has waited longest for a complete request; false: none waits. */
