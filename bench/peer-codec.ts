@@ -14,7 +14,7 @@ import { parseArgs } from 'node:util';
 import { replicaOf, toGroupId, toLogIndex, toNodeId, toTerm } from '#base';
 import { nativeCrc32, nativeRandom } from '#cluster';
 import type { Message } from '#raft';
-import type { Envelope } from '../src/cluster/peer/envelope.ts';
+import type { Envelope } from '../src/cluster/peer/links.ts';
 import { PeerCodec } from '../src/cluster/peer/peer-codec.ts';
 import { type PeerIdentity, toStoreId } from '../src/cluster/peer/peer-identity.ts';
 

@@ -66,7 +66,17 @@ export {
 } from './byte-fields.ts';
 export { ByteReader } from './byte-reader.ts';
 export { ByteWriter, varintLength } from './byte-writer.ts';
-export { compareBytes, concatBytes, giveBack, hasBytesAt, NO_BYTES, parseHex, toHex } from './bytes.ts';
+export {
+  compareBytes,
+  concatBytes,
+  copyRange,
+  equalsRange,
+  giveBack,
+  hasBytesAt,
+  NO_BYTES,
+  parseHex,
+  toHex,
+} from './bytes.ts';
 export { crc32, crc32c } from './crc32.ts';
 export {
   type ConstraintViolation,

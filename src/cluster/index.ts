@@ -57,7 +57,6 @@ export {
   type TransactOutcome,
 } from './outcome.ts';
 export type { Belonging, Newcomer, NoAnswer } from './peer/belonging.ts';
-export type { Envelope } from './peer/envelope.ts';
 export type { ForwardItem } from './peer/forward.ts';
 export { beginFrame, FRAME_BYTES_MAX, type FrameHeader, type ReceivedHeader, readFrameHeader } from './peer/frame.ts';
 export {
@@ -68,6 +67,7 @@ export {
   type JoinRequest,
   joinCluster,
 } from './peer/join.ts';
+export type { Envelope } from './peer/links.ts';
 export { carries, LANES, type Lane, type Peer, type PeerLinks } from './peer/links.ts';
 export type { FrameFault, PeerNote, PeerObserver } from './peer/observer.ts';
 export { type IncomingFrame, type OutgoingFrame, PeerCodec } from './peer/peer-codec.ts';

@@ -9,6 +9,7 @@
 import {
   type ByteReader,
   type ByteWriter,
+  copyRange,
   isLogIndex,
   isRevision,
   isTerm,
@@ -16,7 +17,6 @@ import {
   type Revision,
   type Term,
 } from '#base';
-import { copyRange } from './bytes-range.ts';
 import { unexpectedRow } from './corruption.ts';
 
 export const HASH_BYTES = 32;

@@ -10,9 +10,16 @@
  * u32 CRC
  * ```
  */
-import { type ByteReader, type ByteWriter, type DatabaseId, formatUuid, isDatabaseId, parseUuid } from '#base';
+import {
+  type ByteReader,
+  type ByteWriter,
+  copyRange,
+  type DatabaseId,
+  formatUuid,
+  isDatabaseId,
+  parseUuid,
+} from '#base';
 import { type AppliedState, HASH_BYTES, noAppliedRow, readAppliedState, writeAppliedState } from './applied-state.ts';
-import { copyRange } from './bytes-range.ts';
 import { closeRow, openRow, unexpectedRow } from './corruption.ts';
 
 const FORMAT = 9;

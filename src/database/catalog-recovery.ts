@@ -4,6 +4,7 @@
 import {
   type ByteReader,
   type ByteWriter,
+  copyRange,
   type DatabaseId,
   formatUuid,
   type GroupId,
@@ -17,7 +18,6 @@ import {
   type Revision,
 } from '#base';
 import { HASH_BYTES } from './applied-state.ts';
-import { copyRange } from './bytes-range.ts';
 
 const UUID_BYTES = 16;
 

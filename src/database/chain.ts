@@ -2,11 +2,10 @@
  * Checks that each record of a history continues those before it. The hashes cover the bodies of transactions and the
  * payloads of control records. The other fields are checked as far as they follow from the records before.
  */
-import { compareBytes, decodeUtf8, type Sha256 } from '#base';
+import { compareBytes, copyRange, decodeUtf8, type Sha256 } from '#base';
 import { RECORD } from '#kv';
 import { decodeDefinitionEntry, eventFacts } from '#model';
 import type { ControlMark } from './applied.ts';
-import { copyRange } from './bytes-range.ts';
 import { endingOf } from './event-identity.ts';
 import { type ControlRecord, controlHash, isControl, type StoredRecord, type StoredTransaction } from './record.ts';
 import { readRefusal } from './refusal-record.ts';

@@ -8,18 +8,18 @@
  * ```
  * Everything current or in flight is visible to the next append. At most one flush is in flight.
  */
-import { assert, ByteWriter, type LogIndex, type Revision, type Term, toLogIndex, toRevision } from '#base';
+import { assert, ByteWriter, copyRange, type LogIndex, type Revision, type Term, toLogIndex, toRevision } from '#base';
 import { type KvBatch, RECORD } from '#kv';
 import type { StoredEventId, TransactionBodyView } from '#model';
 import { type Applied, writeApplied } from './applied.ts';
 import type { GroupMark } from './applied-state.ts';
-import { copyRange } from './bytes-range.ts';
 import { keysOfControl } from './control-rows.ts';
 import { putRow } from './corruption.ts';
 import { IdGiver } from './id-giver.ts';
 import type { KeyFilter } from './key-filter.ts';
 import { HASH_DOMAIN, KeyHash } from './key-hash.ts';
 import type { LiveHead } from './live-head.ts';
+import type { SkimmedEvent } from './live-heads.ts';
 import { HEADS_KEPT, LiveHeads } from './live-heads.ts';
 import { Pending } from './pending.ts';
 import { TRANSACTION_ID_BYTES } from './pending-transactions.ts';
@@ -34,7 +34,6 @@ import {
   type StoredRecord,
   type StoredTransaction,
 } from './record.ts';
-import type { SkimmedEvent } from './skimmed-event.ts';
 import { TransactionSkim } from './transaction-skim.ts';
 
 /** Result of a transaction. */

@@ -1,9 +1,8 @@
 /**
  * The identity of an event: its stream and its stored id, and the hash of both, which is the key of its index row.
  */
-import { encodeUtf8 } from '#base';
+import { encodeUtf8, equalsRange } from '#base';
 import { eventFacts } from '#model';
-import { equalsRange } from './bytes-range.ts';
 import { HASH_DOMAIN, KeyHash } from './key-hash.ts';
 import type { EventPlace } from './posting.ts';
 import type { DatabaseReader, StoredEvent } from './reader.ts';

@@ -9,10 +9,10 @@ import { decodeUtf8, encodeUtf8 } from '#base';
 import { endingOf, hashOfId, type IdBytes, isIdOf, isSameId, storedPlaces } from './event-identity.ts';
 import type { KeyFilter } from './key-filter.ts';
 import type { KeyHash } from './key-hash.ts';
+import type { SkimmedEvent } from './live-heads.ts';
 import type { Pending } from './pending.ts';
 import type { EventPlace } from './posting.ts';
 import type { DatabaseReader } from './reader.ts';
-import type { SkimmedEvent } from './skimmed-event.ts';
 import type { TransactionSkim } from './transaction-skim.ts';
 
 /** Result of a lookup. `others`: events with the same hash and another id, which the new row must keep. */

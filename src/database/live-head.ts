@@ -5,8 +5,7 @@
  * is written. When CHUNK_ENTRIES entries are inline and another comes, they leave as one chunk: the borders of chunks
  * depend on the list alone, never on when it was flushed (D8).
  */
-import { assert, ByteWriter, NO_BYTES } from '#base';
-import { copyRange } from './bytes-range.ts';
+import { assert, ByteWriter, copyRange, NO_BYTES } from '#base';
 import { CHUNK_ENTRIES, type HeadContent, type HeadFields, inlineEntries, SUBJECT_TIP, writeChunk } from './head.ts';
 import { HEAD_KIND, type HeadKind, type HeadName, type RowKeys } from './keys.ts';
 import { type PackedEntry, PostingPlace, writePosting } from './posting.ts';

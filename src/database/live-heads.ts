@@ -9,10 +9,9 @@
  * A new subject mostly has one event. Its head is not hot before it is looked up again; until then it is a fresh one
  * (fresh-heads.ts), which is forgotten when its row is in the store.
  */
-import { ByteWriter, decodeUtf8, encodeUtf8 } from '#base';
+import { ByteWriter, copyRange, decodeUtf8, encodeUtf8 } from '#base';
 import type { KvBatch } from '#kv';
 import { streamOfSource } from '#model';
-import { copyRange } from './bytes-range.ts';
 import { putRow, unexpectedRow } from './corruption.ts';
 import { FreshHeads } from './fresh-heads.ts';
 import { readHead, writeFirstOfSubject, writeHead } from './head.ts';
@@ -20,11 +19,31 @@ import type { KeyFilter } from './key-filter.ts';
 import { HASH_DOMAIN, KeyHash } from './key-hash.ts';
 import { HEAD_KIND, type HeadKind, NO_SUBJECT_HEAD } from './keys.ts';
 import { type FullChunk, LiveHead } from './live-head.ts';
+import type { PendingId } from './pending-ids.ts';
 import { PostingPlace } from './posting.ts';
 import type { DatabaseReader } from './reader.ts';
-import type { SkimmedEvent } from './skimmed-event.ts';
 import { type TipRow, writeTipRow } from './small-rows.ts';
 import { liveTip, touchKnownTypeTip, touchSubjectTip, touchTypeTip } from './tips.ts';
+
+/** One event of a transaction that is being indexed; the object is reused for the next transaction. */
+export interface SkimmedEvent {
+  /** Place of its length in the array that was read. */
+  offset: number;
+  idStart: number;
+  idEnd: number;
+  source: LiveHead;
+  stream: LiveHead;
+  type: LiveHead;
+  /** The head of its subject, or of "no subject". */
+  subject: LiveHead;
+  hasSubject: boolean;
+  /** Effective time. */
+  seconds: number;
+  nanos: number;
+  /** Its entry among the ids of this flush, and the id when it is not the one in the bytes: given a step later. */
+  id: PendingId | undefined;
+  storedId: string | undefined;
+}
 
 /** Heads of one generation, and tip rows that one head keeps in memory across flushes. */
 export const HEADS_KEPT: number = 8192;

@@ -1,9 +1,8 @@
 /**
  * The transaction ids of one flush, found by hash until their rows are in the store.
  */
-import { ByteWriter } from '#base';
+import { ByteWriter, copyRange, equalsRange } from '#base';
 import type { KvBatch } from '#kv';
-import { copyRange, equalsRange } from './bytes-range.ts';
 import { putRow } from './corruption.ts';
 import type { KeyHash } from './key-hash.ts';
 import type { RowKeys } from './keys.ts';

@@ -9,9 +9,8 @@
  * ```
  * The selector of a constraint is not kept: no reply contains it. The message of a reply is made when it is read.
  */
-import { assert, ByteReader, ByteWriter, type ConstraintViolation } from '#base';
+import { assert, ByteReader, ByteWriter, type ConstraintViolation, copyRange } from '#base';
 import { ALL, type Constraint, decide } from '#model';
-import { copyRange } from './bytes-range.ts';
 import { TRANSACTION_ID_BYTES } from './pending-transactions.ts';
 import type { ControlRecord, LogPlace } from './record.ts';
 

@@ -7,8 +7,7 @@ import { assert, varintLength } from '#base';
 import { EventSpans, type TransactionBodyView } from '#model';
 import { HEAD_KIND } from './keys.ts';
 import type { LiveHead } from './live-head.ts';
-import type { LiveHeads } from './live-heads.ts';
-import type { SkimmedEvent } from './skimmed-event.ts';
+import type { LiveHeads, SkimmedEvent } from './live-heads.ts';
 
 export class TransactionSkim {
   readonly #heads: LiveHeads;

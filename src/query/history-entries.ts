@@ -6,8 +6,8 @@ import { instantFromMs, varintLength } from '#base';
 import type { DatabaseReader, PostingEntry, StoredTransaction } from '#database';
 import { eventFacts, matcherOf, type Selector } from '#model';
 import type { Bounds } from './bounds.ts';
+import type { SlicePace } from './event-chunks.ts';
 import { HistoryScan } from './history-scan.ts';
-import type { SlicePace } from './slice-pace.ts';
 
 export interface HistoryEntriesOptions {
   readonly selector: Selector;

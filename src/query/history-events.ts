@@ -7,12 +7,11 @@
 import { type DatabaseReader, rankOf, type StoredEvent, type StoredTransaction } from '#database';
 import type { Selector } from '#model';
 import type { Bounds } from './bounds.ts';
-import type { EventChunks } from './event-chunks.ts';
+import type { EventChunks, SlicePace } from './event-chunks.ts';
 import { type PassingTest, passingTestOf } from './event-predicates.ts';
 import { HistoryScan } from './history-scan.ts';
 import { nextMatch } from './next-match.ts';
 import { type EventVisitor, PassingEvent } from './passing-event.ts';
-import type { SlicePace } from './slice-pace.ts';
 
 export interface HistoryEventsOptions {
   readonly selector: Selector;

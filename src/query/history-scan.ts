@@ -8,7 +8,7 @@
 import { assert } from '#base';
 import { type DatabaseReader, type StoredTransaction, unexpectedRow } from '#database';
 import type { Direction } from '#model';
-import { pulled, type SlicePace } from './slice-pace.ts';
+import { pulled, type SlicePace } from './event-chunks.ts';
 
 export interface HistoryScanOptions {
   readonly direction: Direction;

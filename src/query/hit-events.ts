@@ -1,9 +1,9 @@
 /** The events of index entries, in the order of the entries. */
 import { type DatabaseReader, END_RANK, type Hits, type PostingEntry, type StoredEvent } from '#database';
+import type { SlicePace } from './event-chunks.ts';
 import { Candidates, type EventChunks, Slice } from './event-chunks.ts';
 import type { EventTest } from './event-predicates.ts';
 import { offerHits } from './list-entries.ts';
-import type { SlicePace } from './slice-pace.ts';
 
 export interface HitEventsOptions {
   readonly hits: Hits;

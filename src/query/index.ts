@@ -36,7 +36,7 @@ export {
   type StoredEvent,
   type StoredTransaction,
 } from '#database';
-export { Slice } from './event-chunks.ts';
+export { pulled, Slice, type SlicePace } from './event-chunks.ts';
 export { effectiveTimeOf } from './event-predicates.ts';
 export { EventFrames, type FrameOptions, type Framing, frameTransactions } from './frame.ts';
 export { type ListedName, type Listing, listEventTypes, listStreams, listSubjects } from './listings.ts';
@@ -52,5 +52,4 @@ export { EventOrdinals } from './ordinals.ts';
 export { PassingEvent } from './passing-event.ts';
 export { queryEvents, visitEvents } from './query-events.ts';
 export { type LogScan, scanLogBatches, scanLogEvents } from './scan-log.ts';
-export { pulled, type SlicePace } from './slice-pace.ts';
 export { EventTail } from './tail.ts';

@@ -5,8 +5,8 @@
 import { assert, compareBytes, decodeUtf8, hasBytesAt } from '#base';
 import { type DatabaseReader, HEAD_KIND, type HeadKind } from '#database';
 import { type EventFacts, eventFacts } from '#model';
+import { pulled } from './event-chunks.ts';
 import { HistoryScan } from './history-scan.ts';
-import { pulled } from './slice-pace.ts';
 
 /** A name that an event has. */
 export interface FoundName {

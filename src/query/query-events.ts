@@ -4,12 +4,12 @@ import { DatabaseReader, type DatabaseSource, type StoredEvent } from '#database
 import type { EventQuery } from '#model';
 import { boundsOf, isEmpty } from './bounds.ts';
 import type { EventChunks } from './event-chunks.ts';
+import { pulled, type SlicePace } from './event-chunks.ts';
 import { testOf } from './event-predicates.ts';
 import { HistoryEvents } from './history-events.ts';
 import { HitEvents } from './hit-events.ts';
 import { type EventVisitor, PassingEvent } from './passing-event.ts';
 import { planSelector } from './plan.ts';
-import { pulled, type SlicePace } from './slice-pace.ts';
 import { timeEvents } from './time-events.ts';
 
 /** The part of `AbortSignal` that is used here; the pure layers do not know that type. */

@@ -3,9 +3,9 @@ import { DatabaseReader, type DatabaseSource, type StoredEvent, type StoredTrans
 import type { Direction } from '#model';
 import { ALL } from '#model';
 import { boundsOf } from './bounds.ts';
+import type { SlicePace } from './event-chunks.ts';
 import { HistoryScan } from './history-scan.ts';
 import { type Cancellation, queryEvents, slicesOf } from './query-events.ts';
-import type { SlicePace } from './slice-pace.ts';
 
 export interface LogScan {
   /** The revision of the read. It must be applied before. */

@@ -7,8 +7,8 @@
  */
 import type { DatabaseSource, StoredEvent } from '#database';
 import { type Position, type Selector, TRANSACTION_EVENTS_MAX } from '#model';
+import type { SlicePace } from './event-chunks.ts';
 import { type Cancellation, queryEvents } from './query-events.ts';
-import type { SlicePace } from './slice-pace.ts';
 
 export interface TailOptions {
   readonly selector: Selector;

@@ -51,7 +51,7 @@ export { aboutAct, actOf } from './facade/cluster-acts.ts';
 export { guardService } from './facade/guard.ts';
 export { OPERATIONS, type Operation, PERMISSIONS } from './facade/permissions.ts';
 export type { Service } from './facade/service.ts';
-export { createService } from './facade/service.ts';
+export { createService, systemTimers } from './facade/service.ts';
 export { isBug, isFatal } from './fatal.ts';
 export { SERVICE_LIMITS, type ServiceLimits } from './limits.ts';
 export type {
@@ -91,4 +91,3 @@ export type {
 } from './publishing/operations.ts';
 export { type RateClient, RateLimiter } from './rate-limit/rate-limiter.ts';
 export { eventIdMappings, refusalError, storedEvents } from './replies.ts';
-export { systemTimers } from './timers.ts';

@@ -6,8 +6,7 @@
  * checksum. This file does not write, and does not choose the segment.
  */
 import { assert, crc32, type GroupId, toGroupId } from '#base';
-import { checksum } from './basis/checksum.ts';
-import { readU64, viewOf } from './basis/little-endian.ts';
+import { checksum, readU64, viewOf } from './basis/little-endian.ts';
 import type { GroupLedger, RecordPlace } from './group-ledger.ts';
 import { decodeRecord, PAYLOAD_BYTES_MAX, RECORD_HEADER_BYTES, RECORD_OFFSET, RECORD_TYPE } from './log-records.ts';
 import { hasThinSector } from './sectors.ts';

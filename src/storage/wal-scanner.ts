@@ -19,8 +19,7 @@
  *   W4  A damaged batch is torn only when a crash can have caused it by all three rules above; else it is corrupt.
  */
 import { crc32 } from '#base';
-import { checksum } from './basis/checksum.ts';
-import { viewOf } from './basis/little-endian.ts';
+import { checksum, viewOf } from './basis/little-endian.ts';
 import { RECORD_HEADER_BYTES, RECORD_OFFSET } from './log-records.ts';
 import { filledEnd, isZero, touchesHole } from './sectors.ts';
 import {

@@ -28,7 +28,7 @@ import {
   withAnswersHeard,
   withBeatsHeard,
 } from '#raft';
-import type { Envelope } from '../peer/envelope.ts';
+import type { Envelope } from '../peer/links.ts';
 import type { Beat, Repeated, SentTable } from '../peer/sent-table.ts';
 import type { Recurrence } from './received-table.ts';
 

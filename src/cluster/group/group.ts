@@ -5,7 +5,7 @@
 import type { GroupId, LogIndex, NodeId, ReplicaId } from '#base';
 import { type Effect, everybody, type Input, type RaftState, step } from '#raft';
 import type { AppliedMark, Machine } from '../machine.ts';
-import type { Envelope } from '../peer/envelope.ts';
+import type { Envelope } from '../peer/links.ts';
 import type { Title } from '../refusals.ts';
 import { Backlog } from './backlog.ts';
 import { GroupProposals } from './group-proposals.ts';

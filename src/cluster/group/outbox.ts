@@ -4,7 +4,7 @@
  */
 import { type NodeId, nodeOf, type ReplicaId } from '#base';
 import type { Message } from '#raft';
-import type { Envelope } from '../peer/envelope.ts';
+import type { Envelope } from '../peer/links.ts';
 import type { Peers } from '../peer/peers.ts';
 import type { SentTables } from '../peer/sent-table.ts';
 import type { Group } from './group.ts';

@@ -4,7 +4,7 @@
  * groups there are (C31).
  */
 import type { GroupId } from '#base';
-import type { Envelope } from '../peer/envelope.ts';
+import type { Envelope } from '../peer/links.ts';
 
 /** A repeated event: its count, and its last time. */
 export interface Recurrence {

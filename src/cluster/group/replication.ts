@@ -24,7 +24,7 @@ import {
 import type { DiskLevel } from '#storage';
 import type { CoreLimits } from '../limits.ts';
 import type { Binding } from '../outcome.ts';
-import type { Envelope } from '../peer/envelope.ts';
+import type { Envelope } from '../peer/links.ts';
 import type { Peers } from '../peer/peers.ts';
 import type { AskingPace } from './asking-pace.ts';
 import type { Group } from './group.ts';

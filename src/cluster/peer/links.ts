@@ -4,12 +4,20 @@
  * Frames of a lane to one node arrive in order or not at all; lanes do not wait for one another. Nothing is
  * acknowledged: Raft detects losses.
  */
-import { type NodeId } from '#base';
-import type { Envelope } from './envelope.ts';
+import { type GroupId, type NodeId } from '#base';
+import type { Message, ReplicaId } from '#raft';
 import type { FrameContent } from './frame.ts';
 import type { Peer } from './peer-identity.ts';
 
 export type { Peer } from './peer-identity.ts';
+
+/** A message from one replica of a group to another. */
+export interface Envelope<M extends Message = Message> {
+  readonly group: GroupId;
+  readonly from: ReplicaId;
+  readonly to: ReplicaId;
+  readonly message: M;
+}
 
 /** Each lane has a connection, so that a snapshot delays no append, and an append no heartbeat. */
 export type Lane = 'beats' | 'appends' | 'bulk';

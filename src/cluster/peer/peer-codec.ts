@@ -31,7 +31,6 @@ import {
   type Result,
 } from '#base';
 import type { BeatAck, Message } from '#raft';
-import type { Envelope } from './envelope.ts';
 import type { ForwardItem } from './forward.ts';
 import { FORWARDS } from './forward-bytes.ts';
 import {
@@ -44,6 +43,7 @@ import {
   sealFrame,
 } from './frame.ts';
 import { readLetter, writeLetter } from './letter-bytes.ts';
+import type { Envelope } from './links.ts';
 import { carries, LANES, type Lane, laneOf } from './links.ts';
 import { type Ends, MESSAGES, readRoute, writeRoute } from './message-bytes.ts';
 import type { FrameFault } from './observer.ts';

@@ -10,9 +10,8 @@
  */
 
 import { type NodeId } from '#base';
-import type { Envelope } from './envelope.ts';
 import type { ForwardItem } from './forward.ts';
-import type { Lane, Peer, PeerLinks } from './links.ts';
+import type { Envelope, Lane, Peer, PeerLinks } from './links.ts';
 import type { FrameFault, PeerObserver } from './observer.ts';
 import type { OutgoingFrame, PeerCodec, ReceivedTables } from './peer-codec.ts';
 import type { PeerIdentity } from './peer-identity.ts';

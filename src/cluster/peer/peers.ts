@@ -6,9 +6,8 @@
  */
 import { assert, type NodeId } from '#base';
 import type { RegisteredNode } from '../outcome.ts';
-import type { Envelope } from './envelope.ts';
 import type { ForwardItem } from './forward.ts';
-import type { Peer } from './links.ts';
+import type { Envelope, Peer } from './links.ts';
 import { toStoreId } from './peer-identity.ts';
 import type { SentTables } from './sent-table.ts';
 import type { SnapshotLetter } from './snapshot-letter.ts';

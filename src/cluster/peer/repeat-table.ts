@@ -26,8 +26,8 @@
  * ```
  */
 import { type ByteReader, type ByteWriter, type Field, fail, type GroupId } from '#base';
-import type { Envelope } from './envelope.ts';
 import { GROUP } from './fields.ts';
+import type { Envelope } from './links.ts';
 import { type Ends, readRoute, writeRoute } from './message-bytes.ts';
 import { type Repeated, type SentTable, TABLE_ROWS_MAX } from './sent-table.ts';
 

@@ -5,7 +5,7 @@
  */
 import type { GroupId } from '#base';
 import type { BeatAck, Message } from '#raft';
-import type { Envelope } from './envelope.ts';
+import type { Envelope } from './links.ts';
 
 export type Beat = Extract<Message, { readonly kind: 'beat' }>;
 export type Repeated = Beat | BeatAck;

@@ -1,8 +1,8 @@
 /** Binds every operation to a node, for transports. */
-import type { GroupId, LeaderAddress, Revision } from '#base';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { GroupId, LeaderAddress, Revision, Timers } from '#base';
 import type { ServiceContext, ServiceParts } from '../context.ts';
 import { elsewhere } from '../elsewhere.ts';
-import { health } from '../health.ts';
 import { leaderOf } from '../instance.ts';
 import { SERVICE_LIMITS } from '../limits.ts';
 import { compileAhead } from '../maintenance/compile-ahead.ts';
@@ -13,7 +13,6 @@ import type { Elsewhere, HealthReply } from '../operations.ts';
 import { RandomPool } from '../random-pool.ts';
 import { Reads } from '../reads.ts';
 import { TailFeeds } from '../tail-feed.ts';
-import { systemTimers } from '../timers.ts';
 import { traced } from '../tracing.ts';
 import * as operations from './bound-operations.ts';
 
@@ -43,6 +42,16 @@ export interface Service extends Operations {
   show(group: GroupId, revision: Revision): void;
 }
 
+/** Real time. */
+export const systemTimers: Timers = {
+  after: (delayMs, run) => {
+    const timer = setTimeout(run, delayMs);
+    return () => clearTimeout(timer);
+  },
+  turn: () => nextTurn(),
+  monotonicMs: () => performance.now(),
+};
+
 export function createService(parts: ServiceParts): Service {
   const { timers = systemTimers } = parts;
   const limits = { ...SERVICE_LIMITS, ...parts.limits };
@@ -67,6 +76,21 @@ export function createService(parts: ServiceParts): Service {
     elsewhere: (failure) => elsewhere(parts.node, failure),
     shown: (group) => parts.node.answered(group),
     show: (group, revision) => parts.node.show(group, revision),
+  };
+}
+
+/** Returns the health of the node, never that of a single database. */
+export function health(context: ServiceContext): HealthReply {
+  const { accepting, disk, knowsCatalog, isClockFar, hasDiverged } = context.node.health();
+  const readable = accepting && knowsCatalog;
+  const isWhole = readable && disk === 'open' && !isClockFar;
+  return {
+    status: isWhole && !hasDiverged ? 'ok' : 'degraded',
+    version: context.release,
+    storage: { adapter: 'leveldb', status: disk },
+    uptimeSeconds: Math.floor((context.timers.monotonicMs() - context.startedAtMs) / 1000),
+    readable,
+    writable: isWhole,
   };
 }
 

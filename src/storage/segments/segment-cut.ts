@@ -8,7 +8,7 @@
  */
 import { assert, compareBytes, ignoring, NO_BYTES } from '#base';
 import type { HistoryEnd } from '#kv';
-import { checksum } from '../basis/checksum.ts';
+import { checksum } from '../basis/little-endian.ts';
 import { isMissing, readBlock, type SegmentDisk } from './segment-disk.ts';
 import {
   BLOCK_BYTES,

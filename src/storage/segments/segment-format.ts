@@ -11,8 +11,7 @@
  */
 import { type GroupId, hasBytesAt, toGroupId } from '#base';
 import type { SegmentStart } from '#kv';
-import { checksum } from '../basis/checksum.ts';
-import { readU64, viewOf, writeU64 } from '../basis/little-endian.ts';
+import { checksum, readU64, viewOf, writeU64 } from '../basis/little-endian.ts';
 
 export const BLOCK_BYTES = 4096;
 export const BLOCK_DATA_BYTES = 4090;

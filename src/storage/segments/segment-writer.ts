@@ -7,8 +7,8 @@
  */
 import { assert, type GroupId, ignoring, inParallel, NO_BYTES } from '#base';
 import { type HistoryAppend, type HistoryEnd, NO_HISTORY, type SegmentStart } from '#kv';
-import { checksum } from '../basis/checksum.ts';
 import { openSegmentsMax } from '../basis/descriptors.ts';
+import { checksum } from '../basis/little-endian.ts';
 import { corruption, orUnwrittenLater, unwritten } from '../basis/storage-failure.ts';
 import { cutHistory } from './segment-cut.ts';
 import { isMissing, nodeSegmentDisk, type SegmentDisk, type WritableSegment } from './segment-disk.ts';

@@ -14,7 +14,7 @@ import type { Requests } from '../../../proto/gen/requests.ts';
 import { authenticationOff } from '../access.ts';
 import { sentInstant } from '../request-reader.ts';
 import { tracedAs } from './call-traces.ts';
-import type { GrpcContext } from './context.ts';
+import type { GrpcContext } from './metadata.ts';
 import { type Answer, shape, type UnaryShape, unary } from './unary.ts';
 import type { Call } from './wire/call.ts';
 import type { UnaryMethod } from './wire/method.ts';

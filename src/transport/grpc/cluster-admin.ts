@@ -11,7 +11,7 @@ import {
   writeAdminReply,
 } from '../admin-messages.ts';
 import { tracedAs } from './call-traces.ts';
-import { CLUSTER_ADMIN, type GrpcContext } from './context.ts';
+import { CLUSTER_ADMIN, type GrpcContext } from './metadata.ts';
 import { frame } from './wire/framing.ts';
 import type { UnaryMethod } from './wire/method.ts';
 

@@ -13,7 +13,7 @@ import {
   ListComponentVersionsReply,
 } from '../../../proto/gen/cairn/v1/component.ts';
 import { readRequest } from '../request-reader.ts';
-import type { GrpcContext } from './context.ts';
+import type { GrpcContext } from './metadata.ts';
 import { floorsOf } from './metadata.ts';
 import { type MessageType, shape, unary, write } from './unary.ts';
 import type { UnaryMethod } from './wire/method.ts';

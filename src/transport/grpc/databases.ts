@@ -10,7 +10,7 @@ import {
 import { RELAYED } from '../relay.ts';
 import { reading, sentInstant } from '../request-reader.ts';
 import { tracedAs } from './call-traces.ts';
-import type { GrpcContext } from './context.ts';
+import type { GrpcContext } from './metadata.ts';
 import { floorsOf, requiresLeader, writeOf } from './metadata.ts';
 import { type Answer, EMPTY, shape, unary, WRITE } from './unary.ts';
 import type { UnaryMethod } from './wire/method.ts';

@@ -6,9 +6,8 @@
  */
 import { EventFrames, type FrameOptions, frameTransactions, type ReadScope, type StoredEvent } from '#service';
 import { SubscribeEventsReply } from '../../../proto/gen/cairn/v1/database.ts';
-import { EVENT_STORE, type GrpcContext } from './context.ts';
 import { parseQueryRequest, parseScanRequest, parseSubscriptionRequest } from './event-requests.ts';
-import { floorsOf } from './metadata.ts';
+import { EVENT_STORE, floorsOf, type GrpcContext } from './metadata.ts';
 import { SliceWriter } from './slice-writer.ts';
 import { frameReply } from './unary.ts';
 import type { Call } from './wire/call.ts';

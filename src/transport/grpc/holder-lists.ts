@@ -5,7 +5,7 @@ import { type Database, FetchCatalogReply } from '../../../proto/gen/cairn/v1/da
 import { countedHeader, type RateLimits } from '../rate-limits.ts';
 import { RELAYED } from '../relay.ts';
 import type { Dial } from '../secure.ts';
-import { EVENT_STORE } from './context.ts';
+import { EVENT_STORE } from './metadata.ts';
 import { RelayConnections } from './relay-connections.ts';
 import { OutgoingCall } from './wire/outgoing-call.ts';
 

@@ -1,4 +1,4 @@
-/** The metadata of Cairn's calls: options in requests, and information in every reply. */
+/** The parameters of all handlers, and the metadata of calls: options in requests, information in every reply. */
 import { type AskedRevision, DatabaseError, type LeaderAddress } from '#base';
 import { Faults, type Found, numberAsWritten, parseRevisionText, revisionRule } from '#model';
 import type { Traced } from '#observability';
@@ -7,6 +7,17 @@ import { RELAYED, shownBy } from '../relay.ts';
 import { tracedAs } from './call-traces.ts';
 import type { Call } from './wire/call.ts';
 import type { Fields } from './wire/status.ts';
+
+export const EVENT_STORE = 'cairn.v1.EventStore';
+export const CLUSTER_ADMIN = 'cairn.admin.v1.ClusterAdmin';
+
+/** Parameters of the handlers of this transport. */
+export interface GrpcContext {
+  readonly service: Service;
+  readonly leaderTrailers: LeaderTrailers;
+  /** True when callers are authenticated. */
+  readonly isAuthenticated: boolean;
+}
 
 /** Scope of a reply: its instance and revision. */
 export interface RepliedScope {

@@ -1,6 +1,6 @@
 /** The metrics of gRPC calls, under the names that existing dashboards know. */
 import type { Count, GrpcMethodLabels, Metrics, Observe } from '#observability';
-import { CLUSTER_ADMIN } from './context.ts';
+import { CLUSTER_ADMIN } from './metadata.ts';
 import type { MethodMeter, MethodTraits } from './wire/method-traits.ts';
 
 /** Success and faults of the node: exported as 0 from the start. */

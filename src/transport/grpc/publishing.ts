@@ -8,7 +8,7 @@ import {
   PublishStateViewReply,
 } from '../../../proto/gen/cairn/v1/component.ts';
 import { lettingGo } from '../gathered-bytes.ts';
-import type { GrpcContext } from './context.ts';
+import type { GrpcContext } from './metadata.ts';
 import {
   type PublishRequest,
   parseDefineStateChange,

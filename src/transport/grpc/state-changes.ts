@@ -13,8 +13,7 @@ import {
   undecidedError,
 } from '#service';
 import { type CommandCall, parseDecide, parseExecute, parseProcess } from './command-requests.ts';
-import { EVENT_STORE, type GrpcContext } from './context.ts';
-import { floorsOf, ledWrite, scopeHeaders, writeOf } from './metadata.ts';
+import { EVENT_STORE, floorsOf, type GrpcContext, ledWrite, scopeHeaders, writeOf } from './metadata.ts';
 import { encodeTransactReply } from './transact-reply.ts';
 import { WRITE } from './unary.ts';
 import type { Call } from './wire/call.ts';

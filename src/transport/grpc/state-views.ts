@@ -4,7 +4,7 @@ import type { OpenStateViewRequest, StateViewBindings } from '#service';
 import { State } from '../../../proto/gen/cairn/v1/component.ts';
 import type { Requests } from '../../../proto/gen/requests.ts';
 import { sentInstant } from '../request-reader.ts';
-import type { GrpcContext } from './context.ts';
+import type { GrpcContext } from './metadata.ts';
 import { floorsOf } from './metadata.ts';
 import { type Answer, shape, unary } from './unary.ts';
 import type { Call } from './wire/call.ts';

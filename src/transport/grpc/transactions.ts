@@ -3,9 +3,16 @@ import { DatabaseError, giveBack } from '#base';
 import { refusalError } from '#service';
 import { reading } from '../request-reader.ts';
 import { tracedAs } from './call-traces.ts';
-import { EVENT_STORE, type GrpcContext } from './context.ts';
 import { statusOfError, withLeader } from './error-status.ts';
-import { floorOf, floorsOf, refuseRelayed, requiresLeader, scopeHeaders } from './metadata.ts';
+import {
+  EVENT_STORE,
+  floorOf,
+  floorsOf,
+  type GrpcContext,
+  refuseRelayed,
+  requiresLeader,
+  scopeHeaders,
+} from './metadata.ts';
 import { encodeFetched, encodeTransactReply } from './transact-reply.ts';
 import { parseTransactRequest } from './transact-request.ts';
 import { WRITE } from './unary.ts';

@@ -12,7 +12,7 @@ import {
   toTerm,
 } from '#base';
 import { type Entry, type EntryId, type Membership, type Message } from '#raft';
-import type { Envelope } from '../../../src/cluster/peer/envelope.ts';
+import type { Envelope } from '../../../src/cluster/peer/links.ts';
 import type { SnapshotContent, SnapshotLetter } from '../../../src/cluster/peer/snapshot-letter.ts';
 
 type Kind = Message['kind'];

@@ -2,7 +2,7 @@
 import { type Random, replicaOf, toGroupId, toNodeId } from '#base';
 import { nativeCrc32 } from '#cluster';
 import type { Message } from '#raft';
-import type { Envelope } from '../../../src/cluster/peer/envelope.ts';
+import type { Envelope } from '../../../src/cluster/peer/links.ts';
 import { type IncomingFrame, PeerCodec } from '../../../src/cluster/peer/peer-codec.ts';
 import { type PeerIdentity, toStoreId } from '../../../src/cluster/peer/peer-identity.ts';
 

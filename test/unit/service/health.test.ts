@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import type { NodeHealth } from '#cluster';
 import type { ServiceContext } from '../../../src/service/context.ts';
-import { health } from '../../../src/service/health.ts';
+import { health } from '../../../src/service/facade/service.ts';
 import { WELL } from '../../support/well-node.ts';
 
 it.each<
