@@ -15,7 +15,7 @@ import { follow } from './become-follower.ts';
 import { askForPreVotes, campaign, preCampaign } from './campaign.ts';
 import { acknowledge, believe, ignoreCompletion } from './durability.ts';
 import type { Persisted, ReplicaInput } from './input.ts';
-import { lead } from './leading.ts';
+import { lead } from './leader-steps.ts';
 import { lastId } from './log.ts';
 import type { PreVoteReply, VoteReply } from './message.ts';
 import { type ReplicaId, voteResult } from './quorum.ts';

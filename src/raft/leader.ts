@@ -12,7 +12,7 @@ import type { Effect, Refusal } from './effect.ts';
 import type { EntryId } from './entry.ts';
 import { beat, takeBeatAck } from './heartbeats.ts';
 import type { Persisted, RoleInput, SnapshotSent } from './input.ts';
-import { advance, appendEntries } from './leading.ts';
+import { advance, appendEntries } from './leader-steps.ts';
 import { lastId } from './log.ts';
 import { changeMembership } from './membership-change.ts';
 import type { FollowerMessage } from './message.ts';

@@ -10,7 +10,7 @@
 import type { MembershipRefusal } from './effect.ts';
 import { isActive } from './heartbeats.ts';
 import type { ChangeMembership } from './input.ts';
-import { appendMembership } from './leading.ts';
+import { appendMembership } from './leader-steps.ts';
 import { lastId } from './log.ts';
 import { fault, isAt, isJoint, towards } from './membership.ts';
 import { isVoter, type ReplicaId } from './quorum.ts';

@@ -13,7 +13,7 @@ import type { Freshness } from '../catalog/freshness.ts';
 import type { Group } from '../group/group.ts';
 import { LeaderBalance } from '../group/leader-balance.ts';
 import { PeerClocks } from '../group/peer-clocks.ts';
-import type { Replication } from '../group/replication.ts';
+import type { Replication } from '../group/remote-members.ts';
 import type { CatalogMachine } from '../machine.ts';
 import type { CatalogChange } from '../node.ts';
 import type { Binding, RegisteredNode } from '../outcome.ts';

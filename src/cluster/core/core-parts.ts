@@ -19,7 +19,7 @@ import { Histories } from '../group/histories.ts';
 import { Leadership } from '../group/leadership.ts';
 import { NodeMemory } from '../group/node-memory.ts';
 import { ReadBarrier } from '../group/read-barrier.ts';
-import { type AppliedTail, Replication } from '../group/replication.ts';
+import { type AppliedTail, Replication } from '../group/remote-members.ts';
 import { RestingGroups } from '../group/resting-groups.ts';
 import type { CatalogMachine } from '../machine.ts';
 import type { ForwardItem } from '../peer/forward.ts';

@@ -41,7 +41,7 @@ import {
 import type { RecoveredGroup } from '#storage';
 import { Group } from '../group/group.ts';
 import type { NodeMemory } from '../group/node-memory.ts';
-import type { AppliedTail } from '../group/replication.ts';
+import type { AppliedTail } from '../group/remote-members.ts';
 import type { CoreLimits } from '../limits.ts';
 import type { AppliedMark, CatalogMachine, DurableMark, Machine, Machines } from '../machine.ts';
 import type { Binding } from '../outcome.ts';

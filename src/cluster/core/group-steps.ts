@@ -14,7 +14,7 @@ import type { GroupTimers } from '../group/group-timers.ts';
 import type { Histories } from '../group/histories.ts';
 import type { Leadership } from '../group/leadership.ts';
 import type { ReadBarrier } from '../group/read-barrier.ts';
-import type { Replication } from '../group/replication.ts';
+import type { Replication } from '../group/remote-members.ts';
 import type { RestingGroups } from '../group/resting-groups.ts';
 import type { Reporter } from '../reporter.ts';
 import type { Intake } from '../requests/proposals.ts';

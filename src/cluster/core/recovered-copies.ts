@@ -19,7 +19,7 @@ import type { KvBatch, KvStore } from '#kv';
 import type { Entry, EntryId } from '#raft';
 import type { DiskLevel, RecoveredGroup } from '#storage';
 import type { ApplyTurn } from '../apply/apply-turn.ts';
-import type { Replication } from '../group/replication.ts';
+import type { Replication } from '../group/remote-members.ts';
 import type { CoreLimits } from '../limits.ts';
 import type { DurableMark, Machines } from '../machine.ts';
 import type { Binding } from '../outcome.ts';

@@ -20,7 +20,7 @@ import type { Group } from './group.ts';
 import type { RestPlace } from './group-rest.ts';
 import type { GroupTimers } from './group-timers.ts';
 import { ReceivedTable, type RowsOfTable } from './received-table.ts';
-import type { Replication } from './replication.ts';
+import type { Replication } from './remote-members.ts';
 
 export interface RestingPorts {
   readonly limits: Pick<CoreLimits, 'electionWindowMs'>;

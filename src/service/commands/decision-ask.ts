@@ -4,9 +4,9 @@ import { type DecisionAsk, type ReadableView, type ViewParameters, viewTitle } f
 import type { Command } from '#model';
 import type { Traced } from '#observability';
 import { type AskedVersion, servedVersion } from '../components/defined-version.ts';
+import { readWith } from '../components/fold-inputs.ts';
 import { loadedArtifact } from '../components/loaded.ts';
 import type { DefinedAs } from '../components/operations.ts';
-import { readWith } from '../components/view-read.ts';
 import { type Components, openComponents, type ServiceContext } from '../context.ts';
 import type { ReadView } from '../instance.ts';
 import type { AskedDecision } from './operations.ts';

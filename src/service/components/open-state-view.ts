@@ -12,6 +12,7 @@ import { stateViewFailed } from '../errors.ts';
 import { scopeOf, unlessAborted } from '../instance.ts';
 import { openView } from '../read-scope.ts';
 import { servedVersion } from './defined-version.ts';
+import { type FoldedView, readWith, viewRead } from './fold-inputs.ts';
 import { openPresenter } from './open-presenter.ts';
 import type {
   OpenedStateView,
@@ -20,7 +21,6 @@ import type {
   RenderOptions,
   StateViewBindings,
 } from './operations.ts';
-import { type FoldedView, readWith, viewRead } from './view-read.ts';
 
 export async function openStateView(context: ServiceContext, request: OpenStateViewRequest): Promise<OpenedStateView> {
   const { span } = request;

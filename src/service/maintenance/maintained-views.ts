@@ -15,8 +15,8 @@ import {
   type Selector,
 } from '#model';
 import { LATEST } from '../components/defined-version.ts';
+import { askedKey, viewRead } from '../components/fold-inputs.ts';
 import type { DefinedAs } from '../components/operations.ts';
-import { askedKey, viewRead } from '../components/view-read.ts';
 import { openComponents, type ServiceContext } from '../context.ts';
 import { isFatal } from '../fatal.ts';
 import type { ReadView } from '../instance.ts';

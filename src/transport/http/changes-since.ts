@@ -31,16 +31,16 @@ export async function changesSince(
     throw invalidField(SINCE, `must not be after the revision, which is ${database.revision}`, String(since));
   }
   const before = await service.databaseAt({ ...request.read(), at: since });
-  const tally = await tallied(request, context, { at, since });
+  const counts = await counted(request, context, { at, since });
   const eventCount = database.eventCount - before.eventCount;
-  const { countedEvents } = tally;
+  const { countedEvents } = counts;
   return show(request, {
     body: objectBody({
       since,
       new_revisions: database.revision - since,
       new_events: eventCount,
       counted_events: countedEvents,
-      ...tally.members(request.listSizes().itemsDefault),
+      ...counts.members(request.listSizes().itemsDefault),
       ...databaseMetadata(database),
     }),
     headers: scopeHeaders(database),
@@ -48,23 +48,23 @@ export async function changesSince(
   });
 }
 
-async function tallied(
+async function counted(
   request: HttpRequest,
   { service }: RouteContext,
   { at, since }: { readonly at: AskedRevision; readonly since: number },
-): Promise<Tally> {
-  const tally = new Tally();
+): Promise<Counts> {
+  const counts = new Counts();
   const revisions = { start: since + 1 };
   const query = { selector: ALL, revisions, direction: 'forward', limit: CHANGED_EVENTS_MAX } as const;
   const { chunks } = await service.queryEvents({ ...request.read(), at, query });
   for await (const chunk of chunks) {
-    await request.inTurn(() => chunk.forEach((event) => tally.add(event)));
-    if (tally.isFull) break;
+    await request.inTurn(() => chunk.forEach((event) => counts.add(event)));
+    if (counts.isFull) break;
   }
-  return tally;
+  return counts;
 }
 
-class Tally {
+class Counts {
   readonly #streams = new Map<string, number>();
   readonly #subjects = new Map<string, number>();
   readonly #types = new Map<string, number>();

@@ -29,7 +29,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'acknowledged-before-persist',
-    file: 'src/raft/following.ts',
+    file: 'src/raft/leader-messages.ts',
     find: '  const match = toLogIndex(Math.min(role.verified, state.log.persisted));',
     replace: '  const match = toLogIndex(role.verified);',
     breaks: 'a follower acknowledges what is not on its disk',
@@ -38,7 +38,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'commit-of-earlier-terms',
-    file: 'src/raft/leading.ts',
+    file: 'src/raft/leader-steps.ts',
     find: '  if (reached <= state.commit || termAt(state.log, reached) !== state.hardState.term) return unchanged(state);',
     replace: '  if (reached <= state.commit) return unchanged(state);',
     breaks: 'entries of earlier terms are committed by counting',
@@ -123,7 +123,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'learners-count',
-    file: 'src/raft/leading.ts',
+    file: 'src/raft/leader-steps.ts',
     find: '  const reached = quorumIndex(state.membership.voters, (voter) =>',
     replace:
       '  const { voters, learners } = state.membership;\n  const reached = quorumIndex({ ...voters, incoming: [...voters.incoming, ...learners] }, (voter) =>',
@@ -160,7 +160,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'terms-not-compared',
-    file: 'src/raft/following.ts',
+    file: 'src/raft/leader-messages.ts',
     find: '  if (previous.index > state.commit && termAt(state.log, previous.index) !== previous.term) {',
     replace: '  if (previous.index > state.commit && termAt(state.log, previous.index) === undefined) {',
     breaks: 'entries are appended behind ones of another leader',
@@ -168,7 +168,7 @@ export const CLUSTER_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'snapshot-over-a-conflict',
-    file: 'src/raft/following.ts',
+    file: 'src/raft/leader-messages.ts',
     find: '  const isHeld = last.index <= state.commit || termAt(state.log, last.index) === last.term;',
     replace: '  const isHeld = last.index <= state.commit || termAt(state.log, last.index) !== undefined;',
     breaks: 'a snapshot leaves a tail of another leader as it is, and commits it',

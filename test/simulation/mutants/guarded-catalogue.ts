@@ -9,7 +9,7 @@ export const GUARDED_MUTANTS: readonly Mutant[] = [
     replace: '    if (each.parts.length === 0) return;',
     and: [
       {
-        file: 'src/raft/following.ts',
+        file: 'src/raft/leader-messages.ts',
         find: '  if (state.installing !== undefined) return unchanged(state);\n  const { last } = snapshot;',
         replace: '  const { last } = snapshot;',
       },

@@ -17,7 +17,7 @@ export const HISTORY_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'history-not-compared',
-    file: 'src/raft/following.ts',
+    file: 'src/raft/leader-messages.ts',
     find: '  if (previous.index > commit) return undefined;',
     replace: '  if (commit >= 0) return undefined;',
     and: [
