@@ -169,7 +169,7 @@ export class Arena implements AsyncDisposable {
 class Servers<Server extends Stoppable> {
   readonly #started = new Map<string, { readonly server: Promise<Server>; isStarting: boolean }>();
 
-  /** Starts the server of a directory once. One that was killed since starts anew, without its files. */
+  /** Starts the server of a directory once. One that was killed since starts again, without its files. */
   get(directory: string, start: (directory: string) => Promise<Server>): Promise<Server> {
     const known = this.#started.get(directory);
     if (known !== undefined && (known.isStarting || isServing(directory))) return known.server;

@@ -234,7 +234,7 @@ async function trim(pid: number): Promise<readonly string[]> {
   await collectGarbage(pid);
   const collected = resident();
   trimMalloc(pid);
-  return [`once V8 had collected ${collected}, and malloc had given back what was free ${resident()}`];
+  return [`once V8 had collected ${collected}, and malloc had released its free memory ${resident()}`];
 }
 
 async function measure(attacked: CairnNode): Promise<string> {

@@ -36,6 +36,7 @@ import {
   noDataIsEmptied,
   noPrivatePlaces,
   noTestIsLeftOut,
+  testNamesArePlain,
 } from './tidy/words.ts';
 
 const root = resolve(import.meta.dirname, '..');
@@ -64,6 +65,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   'tests fit a screen': testsFitAScreen,
   'comments are narrow': commentsAreNarrow,
   'comments are in plain words': commentsArePlain,
+  'names of tests are in plain words': testNamesArePlain,
   'no advice is to empty a directory': noDataIsEmptied,
   'unit tests mirror the layers': unitTestsMirrorLayers,
   'the lock file is whole': lockFileIsWhole,

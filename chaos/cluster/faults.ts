@@ -118,7 +118,7 @@ export const ROWS: readonly Row[] = [
 const WAITING_MAX = 2;
 
 /**
- * Deck that the faults of a row are drawn from: first one of each name, then all cards, shuffled anew each time, so
+ * Deck that the faults of a row are drawn from: first one of each name, then all cards, shuffled again each time, so
  * each name comes up soon. A fault that is not allowed yet can be postponed.
  */
 export class Deck {

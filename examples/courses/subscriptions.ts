@@ -19,7 +19,7 @@ import { aboutCourse, aboutStudent, type CourseEvent, courseEvent, seatEvent } f
 const COURSES_PER_STUDENT = 5;
 const EVENTS_MAX = 9000;
 
-/** Of what the command is about: of other courses no more than that the student is in them. */
+/** State of the course and the student of a command. Of other courses it has only that the student is in them. */
 interface State {
   readonly capacities: Map<string, number>;
   readonly students: Map<string, Set<string>>;
@@ -136,7 +136,7 @@ export const component: StateChangeComponent = defineStateChange({
       limit: EVENTS_MAX,
       given: (command) => ({ kind: 'subscribe', ...named(command) }),
     }),
-    // Whether somebody else comes or goes changes nothing for who leaves.
+    // Other students who join or leave do not change whether this student may leave.
     'DELETE /courses/{course}/students/{student}': decider(courses, {
       events: (command) => ({ and: [aboutCourse(named(command).course), aboutStudent(named(command).student)] }),
       limit: EVENTS_MAX,

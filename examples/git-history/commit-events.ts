@@ -18,7 +18,7 @@ const BYTES_PER_TRANSACTION = 900_000;
 const SUBJECT_BYTES_MAX = 255;
 const MESSAGE_BYTES_MAX = 65_536;
 const AUTHOR_BYTES_MAX = 4096;
-/** What stands at the end of a text that did not fit. */
+/** End of a text that was cut. */
 const CUT_MARK = '… [cut]';
 
 const TYPES: Readonly<Record<Change['kind'], string>> = {

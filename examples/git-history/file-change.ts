@@ -4,7 +4,7 @@ export const FILE_ADDED = 'git.file.added';
 export const FILE_MODIFIED = 'git.file.modified';
 export const FILE_DELETED = 'git.file.deleted';
 
-/** What an event about a file says. */
+/** Content of an event about a file. */
 export interface FileChange {
   readonly path: string;
   readonly mode: string;

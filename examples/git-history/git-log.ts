@@ -146,7 +146,7 @@ async function commitOf(repository: string, header: readonly string[], changes: 
       : { seconds: authored, offset };
   return {
     hash,
-    // Git leaves these standing where the author is not of the form that it writes.
+    // Git leaves these unchanged where the author is not of the form that it writes.
     authorName: name === '%aN' ? '' : name,
     authorEmail: email === '%aE' ? '' : email,
     authoredAt: rfc3339Of(ofAuthor) ?? rfc3339Of({ seconds: committed, offset: '' }) ?? NO_DATE,
@@ -156,7 +156,7 @@ async function commitOf(repository: string, header: readonly string[], changes: 
   };
 }
 
-/** What git prints about HEAD. Throws with plain words where there is none yet. */
+/** Returns the output of git about HEAD. Throws with plain words where there is none yet. */
 async function ofHead(repository: string, args: readonly string[]): Promise<string> {
   try {
     return await output(repository, args);
@@ -191,7 +191,7 @@ async function output(repository: string, args: readonly string[]): Promise<stri
   return text;
 }
 
-/** What git prints, cut at NUL, as it comes. */
+/** Returns the output of git as it arrives, cut at NUL. */
 async function* tokens(repository: string, args: readonly string[]): AsyncGenerator<Buffer> {
   const git = spawn('git', ['-C', repository, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
   const ended = new Promise<number | null>((resolve, reject) => {

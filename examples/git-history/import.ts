@@ -1,6 +1,6 @@
 /**
- * Imports a repository commit by commit, in order; starting it again goes on where it was cut off. A database holds one
- * repository: whether it is this one is told by the commit that its first transaction is of.
+ * Imports a repository commit by commit, in order. A second start continues after the last imported commit. A database
+ * has one repository, which the commit of its first transaction identifies.
  */
 import type { Api, TransactRequest } from './api.ts';
 import { commitOf, transactionsOf } from './commit-events.ts';
@@ -10,7 +10,7 @@ import { Progress, type ProgressOutput } from './progress.ts';
 
 export interface ImportSummary {
   readonly commits: number;
-  /** Of them, those that changed no file: they leave no transaction. */
+  /** Number of commits that changed no file, and so have no transaction. */
   readonly empty: number;
   readonly events: number;
   readonly revision: number;

@@ -8,8 +8,8 @@ import type { Api } from './api.ts';
 import { commitOf, transactionIdOf } from './commit-events.ts';
 
 /**
- * A commit that changes no file leaves no transaction, nor does one that is new: then its parents are asked about. Not
- * for ever: what is repeated for nothing is answered all the same.
+ * A commit that changes no file leaves no transaction, nor does one that is new: then its parents are looked up, up to
+ * a limit. A transaction that is sent again needlessly gets its recorded result.
  */
 const ASKED_MAX = 64;
 

@@ -65,7 +65,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/** Of characters that nobody sees, or that turn the direction of writing around; the last of each range included. */
+/** Ranges of characters that are invisible, or reverse the direction of writing; both ends inclusive. */
 const UNSEEN: readonly (readonly [from: number, to: number])[] = [
   [0x00, 0x1f],
   [0x7f, 0x9f],

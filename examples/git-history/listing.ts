@@ -1,7 +1,7 @@
 /**
  * A presenter: the files of the view `files` as a page for people, or as CSV for programs, by what the client accepts.
  *
- * Names of files are whatever somebody has committed. None of them becomes markup, an attribute, another cell, or a
+ * Commits may name files in any way. No name becomes markup, an attribute, another cell, or a
  * formula of a spreadsheet.
  */
 import { definePresenter, type PresenterComponent, PresentFailed } from '../../sdk/component/src/index.ts';

@@ -8,7 +8,7 @@ export interface ProgressOutput {
 export interface Done {
   readonly commits: number;
   readonly events: number;
-  /** Of the events, those that were not there before. */
+  /** Number of events that were not stored before. */
   readonly written: number;
 }
 

@@ -1,6 +1,6 @@
 /**
- * What happens to the items of a warehouse. The time of an event says when it happened; the revision that it gets says
- * when the warehouse heard of it.
+ * Events of the items of a warehouse. The time of an event says when it happened; the revision that it gets says
+ * when the warehouse recorded it.
  */
 import type { NewEvent, StoredEvent } from '../../sdk/component/src/index.ts';
 
@@ -10,7 +10,7 @@ interface Quantity {
 export type StockEvent =
   | StoredEvent<'stock.received', Quantity>
   | StoredEvent<'stock.shipped', Quantity>
-  /** Somebody has looked: from then on there are so many, whatever was there by the books. */
+  /** Items were counted: from then on there are so many, regardless of earlier events. */
   | StoredEvent<'stock.counted', Quantity>;
 
 export function stockEvent(type: StockEvent['type'], item: string, quantity: number, time: string): NewEvent {

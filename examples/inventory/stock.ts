@@ -1,15 +1,15 @@
 /**
  * A State View in the order of effective time: what was on hand at a time, by what was known at a revision.
  *
- * A count overrides what was before it, so the order matters: a shipment that is heard of after a count, and happened
- * before it, explains what was thought to be lost. In the order of revisions it would be taken off twice.
+ * A count overrides earlier events, so the order matters: a shipment that is recorded after a count, and happened
+ * before it, explains items that were missing. In the order of revisions they would be subtracted twice.
  */
 import { defineStateView, mapCodec, type StateViewComponent } from '../../sdk/component/src/index.ts';
 import type { StockEvent } from './events.ts';
 
 interface Stock {
   readonly onHand: number;
-  /** What counts found to be missing, less what they found too much. */
+  /** Number of items that counts found missing, less those that they found in excess. */
   readonly lost: number;
   readonly countedAt?: string;
 }

@@ -53,7 +53,7 @@ export function imageGroup(doc: string): Group {
     tag: value(
       { type: 'string', not: { const: 'latest' } },
       '',
-      'The release. Without it that of the chart (appVersion). latest is refused: nobody could tell what runs.',
+      'The release. Without it that of the chart (appVersion). latest is refused, because it does not say which release runs.',
     ),
     digest: value(
       matching('^(sha256:[0-9a-f]{64})?$'),

@@ -123,7 +123,7 @@ export const ALERTS: readonly Alert[] = [
     severity: 'warning',
     for: '10m',
     expr: 'max by (namespace, job, peer) (cairn_raft_follower_lag_entries) > 10000',
-    summary: 'A replica is far behind: it answers old reads, and cannot take over when its leader fails.',
+    summary: 'A replica lags: it answers old reads, and cannot become leader when its leader fails.',
     description: `Node {{ $labels.peer }} of ${CLUSTER} lacks {{ $value | humanize }} entries of a group.`,
   },
   {
@@ -167,7 +167,8 @@ export const ALERTS: readonly Alert[] = [
       core: `${p99('cairn_core_tick_delay_seconds')} > 0.6`,
       clients: `nodejs_eventloop_lag_p99_seconds > 0.6 ${OF_CAIRN}`,
     }),
-    summary: 'A node stands still for long moments: requests wait, and at four times that its followers elect others.',
+    summary:
+      'A node stops for long moments: requests wait, and after four times as long its followers elect other leaders.',
     description: `The {{ $labels.thread }} thread of ${NODE} is up to ${SECONDS} late (99th percentile).`,
   },
   {

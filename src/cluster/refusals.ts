@@ -50,7 +50,7 @@ export function nodeRemoved(node: NodeId): DatabaseError {
 
 export const DUPLICATE_PROCESS = 'DuplicateProcess';
 
-/** Another node has heard another process of this one for longer than anything else explains. */
+/** Another node receives messages from another process of this node, for longer than a restart explains. */
 export function duplicateProcess(words: string): DatabaseError {
   const message = `Another process runs with the data directory of this node, or with a copy of it (${words}): stop one of them; move the directory of the copy away, and start that node with an empty one and --join`;
   return new DatabaseError('unavailable', message, { details: { reason: DUPLICATE_PROCESS } });

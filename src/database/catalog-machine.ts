@@ -72,7 +72,7 @@ export type PlaceOutcome =
 export type RecoverOutcome =
   /** Another instance has the name of the one before from now on. */
   | { readonly kind: 'recovered'; readonly before: Binding; readonly binding: Binding }
-  /** The database is gone, or the node holds no copy of it. */
+  /** The database is gone, or the node has no replica of it. */
   | { readonly kind: 'unmoved' };
 
 export interface CatalogEntryToApply {

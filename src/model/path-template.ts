@@ -27,8 +27,8 @@ const OPEN = /^\{([A-Za-z_][A-Za-z0-9_-]{0,63})\}$/;
 /** White space, control characters, and the beginning of a query or a fragment. */
 const FOREIGN = /[\s\p{Cc}?#\\]/u;
 const PATH_RULE =
-  'must begin with "/" and go on without white space, "?", "#" and "\\", such as /accounts/{account}/deposits; ' +
-  'query parameters stand by themselves';
+  'must begin with "/" and contain no white space, "?", "#" or "\\", such as /accounts/{account}/deposits; ' +
+  'query parameters are listed separately';
 const SEGMENT_RULE =
   'must be of fixed segments and {name} segments; a name is a letter or "_", then up to 63 letters, digits, "_" or "-"';
 

@@ -76,7 +76,7 @@ export class SelectorReading {
   parameter(kind: TermKind, name: string, field: string): ParameterSelector | undefined {
     if (!this.#isTemplate)
       return this.faults.add(field, 'must be a value: only what a State View selects has parameters');
-    if (kind === 'by-source') return this.faults.add(field, 'must be a value: a parameter stands for no source');
+    if (kind === 'by-source') return this.faults.add(field, 'must be a value: a source cannot be a parameter');
     if (PARAMETER_NAME.test(name)) return parameter(kind, name);
     return this.faults.add(field, 'must be a letter or "_", then up to 63 letters, digits, "_" or "-"', name);
   }

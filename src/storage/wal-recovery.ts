@@ -83,7 +83,7 @@ class Recovery {
     }
     assert(active !== undefined && this.#end !== undefined, 'A log that is recovered has a segment');
     const log = { groups: this.#groups(first), tombstones: new Set(this.#ledger.tombstones) };
-    // The memory is given back at once: a collection may be far away in a thread that makes little garbage.
+    // The memory is released at once: a thread that makes little garbage may not collect for a long time.
     this.#buffer.buffer.transfer(0);
     return { log, ledger: this.#ledger, end: this.#end, active };
   }

@@ -1,5 +1,5 @@
 /**
- * Shares the memory that clients make this node hold by connection, and cuts off slow readers and senders while others
+ * Divides the memory that clients may occupy by connection, and cuts off slow clients while others
  * wait for it (TM1, TM2, TM4). byte-budgets.ts has the budgets of a node.
  *
  * ```

@@ -255,13 +255,13 @@ function outcomeUnknown({ name }: Holder, isRepeatable: boolean): DatabaseError 
   const remedy = isRepeatable
     ? 'Repeat it with the same transaction_id, and the answer is the recorded one if there is one'
     : 'It had no transaction_id: read whether its events are there before you send it again, and send one with what is to be repeatable';
-  const message = `This node holds no copy of the database and has passed the request to ${name}, whose answer was lost: it may be committed or not. ${remedy}`;
+  const message = `This node has no replica of the database and has relayed the request to ${name}, whose answer was lost: it may be committed or not. ${remedy}`;
   return new DatabaseError('unavailable', message, { details: { reason: 'OutcomeUnknown' } });
 }
 
 function noHolderReached(holders: readonly Holder[]): DatabaseError {
   const names = holders.map(({ name }) => name).join(', ');
-  const message = `This node holds no copy of the database, and none of those that do answers now: ${names}. Nothing was stored; send again`;
+  const message = `This node has no replica of the database, and no node that has one answers now: ${names}. Nothing was stored; retry`;
   return new DatabaseError('unavailable', message, {
     details: { reason: 'NoHolderReached', retryAfterMs: RETRY_AFTER_MS },
   });

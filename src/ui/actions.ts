@@ -109,7 +109,7 @@ export function deleteDatabase({ databaseName }: Place, databaseId: string): Act
     name: 'delete_database',
     method: 'DELETE',
     path: `${CREATE_PATH}/${databaseName}?database_id=${databaseId}`,
-    does: 'deletes the database for good, and nothing if its name means another one by then',
+    does: 'deletes the database permanently, and nothing if its name means another one by then',
   };
 }
 

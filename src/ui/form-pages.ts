@@ -66,7 +66,7 @@ function outcomeOf(answer: Members): Pick<Description, 'title' | 'summary'> {
     const before = `What this form has sent before was committed as revision ${Number(recorded)}.`;
     return {
       title: 'Sent before',
-      summary: `${before} Nothing more has been committed; send it once more, and what stands in it now is.`,
+      summary: `${before} Nothing more was committed. Send the form again to commit its present content.`,
     };
   }
   return {

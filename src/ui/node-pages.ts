@@ -26,12 +26,12 @@ export function clusterPage({ nodes, databases, catalogLeader, isConfirmed }: Sh
   const moving = databases.filter(({ isSettled }) => !isSettled).length;
   const unled = databases.filter(({ leader }) => leader === undefined).length;
   const lead = catalogLeader === undefined ? 'no node leads its catalog' : `node ${catalogLeader} leads its catalog`;
-  const doubt = isConfirmed ? '' : ', which was not heard, so that more may have happened than is shown';
+  const doubt = isConfirmed ? '' : ', which did not answer, so this may be out of date';
   return {
     title: 'Cluster',
     summary:
       `The cluster has ${counted(nodes.length, 'node')}, of which ${silent} do not answer, and ` +
-      `${counted(databases.length, 'database')}, of which ${moving} are moving and ${unled} have no leader that was heard; ${lead}${doubt}.`,
+      `${counted(databases.length, 'database')}, of which ${moving} are moving and ${unled} have no known leader; ${lead}${doubt}.`,
     links: { node: HEALTH_PATH, databases: CATALOG_PATH },
     actions: [],
     memberRows: {

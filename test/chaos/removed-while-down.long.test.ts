@@ -31,7 +31,7 @@ function startAgain(
   return startOwnNode(join(dir, 'node-3'), [...place, ...seeds], { ports, onSpawn });
 }
 
-it('a node that was down while it was removed ends when it is started again, then waits, and joins anew when it is to (C39)', {
+it('a node that was removed while it was down exits at its restart, then waits, and joins as a new node on request (C39)', {
   timeout: 600_000,
 }, async () => {
   const dir = testDir();

@@ -113,7 +113,7 @@ it('the page of the courses fills one', { timeout: 120_000 }, async () => {
   ]);
 });
 
-it('the page of the inventory hears of a shipment late', { timeout: 120_000 }, async () => {
+it('the page of the inventory shows a shipment that is recorded late', { timeout: 120_000 }, async () => {
   const counted = { item: 'lamp', onHand: 7, countedAt: '2026-03-05T18:00:00Z' };
   expect(await answers(commandsOf('examples/inventory/README.md'))).toEqual([
     expect.objectContaining({ database: 'warehouse' }),

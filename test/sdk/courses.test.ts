@@ -37,7 +37,7 @@ describe('the courses', () => {
     await given.when(resize, null).thenRefuses('invalid-input', { message: /^capacity is undefined; / });
   });
 
-  it('take a student into a free seat, once, also one that somebody has left', async () => {
+  it('give a student a free seat once, also a seat that another student has left', async () => {
     const full = [small, ada, seatEvent('student.subscribed', 'bob', 'art')];
     const cleo = seatEvent('student.subscribed', 'cleo', 'art');
     await host()
@@ -60,7 +60,7 @@ describe('the courses', () => {
     await host().given({}).when(subscription('ada', 'art')).thenRefuses('state-not-found');
   });
 
-  it('take nobody into a sixth one, whatever the name looks like', async () => {
+  it('refuse a student a sixth course, with any name', async () => {
     const student = 'Zoë / ?#%';
     const path = encodeURIComponent(student);
     const five = ['a', 'b', 'c', 'd', 'e'].flatMap((course) => [

@@ -31,7 +31,7 @@ it.each(['now', '2026-02-30T00:00:00Z', '2026-01-31T24:00:00Z'])('happenedBy ref
   expect(() => happenedBy([], cut)).toThrow(`The time ${cut} is none; write it like 2026-01-31T09:30:00.123Z`);
 });
 
-it('mapCodec gives back what it was given, in its order', () => {
+it('mapCodec decodes what it has encoded, in the same order', () => {
   const codec = mapCodec<string, number>();
   const entries: readonly (readonly [string, number])[] = [
     ['10', 1],

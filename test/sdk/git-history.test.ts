@@ -25,7 +25,7 @@ function listed(path: string, blob: string, revision: number): Json {
 describe('the files of a git history', () => {
   const list = (): ReturnType<typeof presenter> => presenter(plainPresenter(listing));
 
-  it('are those that nobody has deleted, each as it was left', async () => {
+  it('are those that no commit has deleted, each with its last content', async () => {
     await view(plainView(files))
       .given(
         changed(FILE_ADDED, 'src/z', '1'),

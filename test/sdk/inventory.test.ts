@@ -16,7 +16,7 @@ describe('the inventory', () => {
     view(plainView(component), { effectiveTimeEndAt });
   const march = (): ReturnType<typeof view> => until('2026-03-31T00:00:00Z');
 
-  it('misses what a count does not find, until it is heard where that went', async () => {
+  it('has missing items after a count, until their shipment is recorded', async () => {
     await march()
       .given(RECEIVED, COUNTED)
       .thenState([{ item: 'lamp', onHand: 7, lost: 3, countedAt: COUNTED_AT }]);

@@ -36,7 +36,7 @@ it.each([
   expect(Buffer.concat(writes).equals(part)).toBe(true);
 });
 
-it('a part of a presentation leaves no further where nobody reads on', async () => {
+it('the rest of a part is not sent when its reader has gone', async () => {
   expect(await writesOf(new Uint8Array(3 * MOST), 2)).toHaveLength(2);
 });
 

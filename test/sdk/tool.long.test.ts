@@ -1,5 +1,5 @@
-// Goal: whoever writes a component comes from nothing to a version in a database by `cairn init`, `build`, `test` and
-// `publish`, and is told what is wrong. Method: the command as a user runs it, in new folders, and a real node.
+// Goal: `cairn init`, `build`, `test` and `publish` make a component and a version of it in a database, and each prints
+// what is wrong. Method: the command as a user runs it, in new folders, and a real node.
 import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -61,7 +61,7 @@ describe.each(KINDS)('a new %s', (kind, route) => {
   });
 });
 
-it('the author is told by cairn test which name has no such type', { timeout: BUILD_MS }, async () => {
+it('cairn test prints which name has no such type', { timeout: BUILD_MS }, async () => {
   const folder = await project('state-view');
   const module = join(folder, 'component.ts');
   writeFileSync(module, readFileSync(module, 'utf8').replace('event.data.title', 'event.data.titel'));
@@ -69,7 +69,7 @@ it('the author is told by cairn test which name has no such type', { timeout: BU
   expect([typed.code, typed.err]).toEqual([1, expect.stringMatching(/component\.ts.*titel[\s\S]*faults of types/)]);
 });
 
-it('the author is told by cairn publish what the node refuses', { timeout: BUILD_MS }, async () => {
+it('cairn publish prints what the node refuses', { timeout: BUILD_MS }, async () => {
   const folder = testDir();
   writeFileSync(join(folder, 'c.wasm'), 'no component');
   writeFileSync(join(folder, 'definition.json'), JSON.stringify({ state_view_name: 'v', content_type: 'no' }));

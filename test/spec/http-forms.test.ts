@@ -73,7 +73,7 @@ describe('SPEC-HTTP-FORMS: a transaction', () => {
     const again = await transact(own, { events, transaction_id });
     const { title, summary, values } = shownForm(again);
     expect([again.status, title]).toEqual([200, 'Sent before']);
-    expect(summary).toContain('committed as revision 1. Nothing more has been committed');
+    expect(summary).toContain('committed as revision 1. Nothing more was committed');
     expect(await api.latestRevision(own)).toBe(1);
     expect([values['events'], values['transaction_id'] === transaction_id]).toEqual([events, false]);
     expect((await transact(own, values)).status).toBe(303);

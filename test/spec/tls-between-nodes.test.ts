@@ -37,7 +37,7 @@ function clientOf({ grpc }: RunningServer, settings: readonly string[]): TestCli
   return client;
 }
 
-const UNREACHED = [expect.stringMatching(/none of those that do answers now: one/), 503];
+const UNREACHED = [expect.stringMatching(/no node that has one answers now: one/), 503];
 
 async function readAt(server: RunningServer, settings: readonly string[]): Promise<readonly [string, number]> {
   const grpc = await clientOf(server, settings)

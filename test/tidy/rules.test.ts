@@ -35,6 +35,7 @@ import {
   noDataIsEmptied,
   noPrivatePlaces,
   noTestIsLeftOut,
+  testNamesArePlain,
 } from './words.ts';
 
 type Files = Readonly<Record<string, string>>;
@@ -105,6 +106,17 @@ const CASES: readonly Case[] = [
     finds: ['/** Tells whoever asks. */', ' * Of its bytes.', '  // It goes on later.', '/** What is left. */'].map(
       found('src/cluster/core/a.ts'),
     ),
+  },
+  {
+    rule: testNamesArePlain,
+    passes: ["it('refuses a client that is not authenticated', () => {", "const who = 'nobody';"].map(
+      at('test/unit/a.test.ts'),
+    ),
+    finds: [
+      "it('warns whoever asks', () => {",
+      "describe('a node that nobody asks', () => {",
+      "it.each(ALL)('is made anew: %s', () => {",
+    ].map(found('test/unit/a.test.ts')),
   },
   {
     rule: noDataIsEmptied,

@@ -62,7 +62,7 @@ export function noBannedCalls(tree: Tree): readonly Fault[] {
 
 /** Folders whose comments are in plain words. Add a folder when its comments are. */
 const PLAIN =
-  /^(?:scripts|sdk|chaos|bench|test\/(?:support|simulation|model|chaos|property|spec|kubernetes|charts|image|operator|unit\/\w+)|operator\/src|src\/(?!database\/rebuild|storage\/)\w+)\/.*\.ts$/;
+  /^(?:scripts|sdk|chaos|bench|examples|test\/(?:support|simulation|model|chaos|property|spec|kubernetes|charts|image|operator|unit\/\w+)|operator\/src|src\/(?!database\/rebuild|storage\/)\w+)\/.*\.[jt]s$/;
 
 /** Comments name the actor, use the standard terms, and begin with a noun or a verb. */
 export function commentsArePlain(tree: Tree): readonly Fault[] {
@@ -75,6 +75,15 @@ export function commentsArePlain(tree: Tree): readonly Fault[] {
     ),
     ...faultyLines(written, /^\s*(?:\/\*\*|\*|\/\/) (?:Of|What|Who|Whom|Those) /, 'begin with a noun or a verb'),
   ];
+}
+
+/** Names of tests say which subject does what, in the standard terms. */
+export function testNamesArePlain(tree: Tree): readonly Fault[] {
+  return faultyLines(
+    tests(others(tree)),
+    /^\s*(?:it|test|describe)\b.*['"`].*\b(?:[Ww]hoever|[Ss]omebody|[Nn]obody|(?:is|are) told|goes on|makes? way|in vain|anew)\b/,
+    'name the actor and use the standard term',
+  );
 }
 
 /** No message and no page advises to empty a directory that holds data: it is moved away. */

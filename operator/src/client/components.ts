@@ -105,7 +105,7 @@ export class GrpcComponents extends ChannelClient {
   }
 }
 
-/** A node that was not heard counts as one that has compiled nothing. */
+/** A node that has not answered counts as one that has compiled nothing. */
 function holderOf(own: OwnDescription | undefined): Holder {
   const { components = [], refused = [] } = own ?? {};
   return {

@@ -4,7 +4,7 @@
  *
  * The log is authoritative, and the history up to the last checkpoint; rows are derived from both. After a power
  * failure the rows may have holes between the checkpoint D and the applied row A, and the history may end before A or
- * go on behind it. Per database, after the history is cut at the end that A names:
+ * continue after it. Per database, after the history is cut at the end that A names:
  *
  *   A = D             nothing was applied since: nothing to do
  *   A > D, whole      the entries up to A are skipped

@@ -203,7 +203,7 @@ export class Lifecycle {
   /** The log of a group that is not open restarts after its state. */
   restart(id: GroupId, checkpoint: DurableMark): void {
     const recovered = this.#recovered.get(id);
-    assert(recovered !== undefined, 'Whoever takes a state over has promised to follow its leader', id);
+    assert(recovered !== undefined, 'A replica that installs a state has promised to follow its leader', id);
     this.#recovered.set(id, { ...recovered, checkpoint, entries: [] });
   }
 

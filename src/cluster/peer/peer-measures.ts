@@ -47,7 +47,7 @@ export interface PeerSigns {
   readonly otherProcess: string | undefined;
 }
 
-/** Limits the number of nodes, because unknown senders may name any node. */
+/** Limits the number of nodes, because an unknown connection may name any node. */
 const NODES_MAX = 256;
 const NOTES_MAX = 100;
 const MS_PER_SECOND = 1000;

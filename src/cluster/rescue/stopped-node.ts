@@ -187,6 +187,6 @@ function appliedIn(store: LedgerStore, group: GroupId): Applied | undefined {
 }
 
 function neverJoined(directory: string): DatabaseError {
-  const message = `The node in ${directory} was never taken into a cluster, or has got nothing of its catalog: it holds nothing that could be gone on with`;
+  const message = `The data directory ${directory} was never part of a cluster, or never received its catalog; there is nothing to recover`;
   return new DatabaseError('invalid_argument', message, { details: { reason: 'NeverJoined' } });
 }

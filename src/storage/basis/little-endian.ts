@@ -10,7 +10,7 @@ const TWO_32 = 2 ** 32;
  */
 const NATIVE_FROM_BYTES = 224;
 
-/** The CRC-32 of the bytes `[from, to)`, by the faster implementation for their length. Both compute the same number. */
+/** The CRC-32 of the bytes `[from, to)`, by the faster of two implementations, which compute the same number. */
 export function checksum(bytes: Uint8Array, from: number, to: number): number {
   return to - from < NATIVE_FROM_BYTES ? crc32(bytes, from, to) : zlibCrc32(bytes.subarray(from, to));
 }

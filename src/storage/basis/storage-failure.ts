@@ -14,7 +14,7 @@ export type StorageFailureKind =
   | 'foreign'
   /** A write or a sync failed: what it was about may or may not be on disk. */
   | 'unwritten'
-  /** A new segment could not be made for want of space. Nothing was written by halves. */
+  /** A new segment could not be created because the disk is full. Nothing was written. */
   | 'full';
 
 export interface StorageFailurePlace {
@@ -80,7 +80,7 @@ export function gone(path: string, cause: unknown): StorageFailure {
   const reason = messageOf(cause);
   const message =
     `${path} is not there any more (${reason}): it was removed, moved or unmounted while the node ran. ` +
-    'Bring it back as it was, then start the node again; an empty one would begin anew.';
+    'Restore it as it was, then start the node again; with an empty one the node would lose its data.';
   return new StorageFailure('unwritten', message, { path, cause });
 }
 

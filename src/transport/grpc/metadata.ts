@@ -104,7 +104,7 @@ export function requiresLeader(call: Call): boolean {
 export function refuseRelayed(call: Call): void {
   const relayedBy = call.header(RELAYED);
   if (relayedBy === undefined) return;
-  const message = `The write is for the leader alone, and ${relayedBy}, which was asked, holds no copy of the database; send it to the leader`;
+  const message = `The write is for the leader alone, and ${relayedBy}, which received it, has no replica of the database; send it to the leader`;
   throw new DatabaseError('not_leader', message, { details: { reason: 'NotLeader' } });
 }
 

@@ -71,7 +71,7 @@ export const TOOLS: readonly Tool[] = [
         state_change: textSchema('Name of the State Change.'),
         version: integerSchema('Version of the State Change.'),
         command: anyObject(
-          'The command: {"path", "body"}, and "method" unless it is POST, for one that is told apart by its path, or else the body alone.',
+          'The command: {"path", "body"}, and "method" unless it is POST, when the State Change has paths; otherwise the body alone.',
         ),
       },
       ['database', 'state_change', 'version', 'command'],

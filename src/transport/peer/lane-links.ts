@@ -35,7 +35,7 @@ interface Link {
   isReached: boolean;
 }
 
-/** Maximum number of remembered notes about nodes, which are not repeated; unknown senders could name any node. */
+/** Maximum number of remembered notes about nodes, which are not repeated; a connection could name any node. */
 const NOTES_MAX = 1_000;
 /** A dead connection explains a refusal for one silence timeout; this process ends after so many timeouts. */
 const DUPLICATE_SILENCES = 3;

@@ -41,7 +41,7 @@ export const SPEAKS_NO_TLS: string =
 
 /** Time for which a node that did not speak TLS is dialled without it (`prefer`). */
 const PLAIN_MS = 2_000;
-/** Maximum number of remembered addresses; unknown senders could name any. */
+/** Maximum number of remembered addresses; an unknown connection could name any. */
 const PLAIN_MAX = 1_000;
 /** OpenSSL gives this reason only in its message when it was writing. */
 const NO_TLS = /wrong version number|packet length too long/;

@@ -36,8 +36,8 @@ async function identified(chain: readonly Extractor[], headers = {}): Promise<st
 
 it.each([
   ['finds the first', [found('a'), found('b')], 'a', [0]],
-  ['goes on where there is nothing', [nothing, found('b')], 'b', [0, 1]],
-  ['asks nobody behind a credential that is wrong', [refused, found('b')], 'unauthenticated CredentialRefused', [0]],
+  ['continues after an extractor that finds nothing', [nothing, found('b')], 'b', [0, 1]],
+  ['asks no extractor after an invalid credential', [refused, found('b')], 'unauthenticated CredentialRefused', [0]],
   ['refuses who has none', [nothing, nothing], 'unauthenticated CredentialMissing', [0, 1]],
   ['refuses everybody when it is empty', [], 'unauthenticated CredentialMissing', []],
 ])('a chain %s, at once and later', async (_what, answers, expected, asks) => {
@@ -49,7 +49,7 @@ it.each([
   expect(later.asked).toEqual(asks);
 });
 
-it('a chain refuses a header that is sent twice, whoever would look at it (U2)', async () => {
+it('a chain refuses a header that is sent twice, before any extractor reads it (U2)', async () => {
   const { chain, asked } = answering(found('a'));
   expect(await identified(chain, { 'x-who': ['a', 'a'] })).toBe('unauthenticated CredentialRefused');
   expect(asked).toEqual([]);
@@ -65,7 +65,7 @@ it('a chain has the inputs of all, and none that are known when one does not say
   expect(new Authenticator({ chain: [one, silent], onRefused }).inputs).toBeUndefined();
 });
 
-it('a refusal says nothing of why, which the node is told (U3)', () => {
+it('a refusal does not say the reason to the client, only to the node (U3)', () => {
   const told: string[] = [];
   const authenticator = new Authenticator({ chain: answering(refused).chain, onRefused: (why) => told.push(why) });
   const details = { reason: 'CredentialRefused' };

@@ -86,14 +86,14 @@ describe('what it answers', () => {
     }
   });
 
-  it('is waited for so long, and then nobody can tell', async () => {
+  it('is unavailable when it has not answered in time', async () => {
     const never = ask(() => new Promise(() => undefined));
     await expect(never).rejects.toMatchObject({ code: 'unavailable' } satisfies Partial<DatabaseError>);
     expect(faults).toEqual(['it has not answered within 50 ms']);
   });
 });
 
-test('what it throws, at once or later, refuses', async () => {
+test('an extractor that throws, at once or later, refuses the request', async () => {
   const thrown = (): never => {
     throw new Error('no badges today');
   };

@@ -77,7 +77,7 @@ describe('a key by name', async () => {
     expect(provider.asked).toEqual(['/x', '/a', '/x']);
   });
 
-  it('that is not told has nobody asked for two seconds', async () => {
+  it('is not requested for two seconds after a failed request', async () => {
     provider.answers.set('/a', (_request, response) => response.writeHead(500).end());
     expect(await found('a')).toBe('IdentityProviderUnavailable');
     nowMs += 1_999;

@@ -78,7 +78,7 @@ describe('keys', () => {
     expect(reads).toHaveLength(2);
   });
 
-  it('count for an hour while the provider is down, and then nobody can tell', async () => {
+  it('are used for an hour while the provider is down, and are unavailable then', async () => {
     await provider.rotate('a');
     const keys = byUrl();
     expect(await found(keys, 'a')).toBe('key');

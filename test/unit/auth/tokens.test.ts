@@ -145,7 +145,7 @@ describe('a token that was verified', () => {
     expect(found.count).toBe(3);
   });
 
-  it.each([undefined, '', 7, 'x'.repeat(256), 'a\u0000b', '\udc00'])('with the sub %j is nobody', (sub) => {
+  it.each([undefined, '', 7, 'x'.repeat(256), 'a\u0000b', '\udc00'])('with the sub %j is refused', (sub) => {
     expect(identityIn({ sub }, RULES)).toMatchObject({ kind: 'refused' });
   });
 });

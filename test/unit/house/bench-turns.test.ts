@@ -32,7 +32,7 @@ async function series(...contenders: readonly Contender[]): ReturnType<typeof co
   return compete(workload, PLAN);
 }
 
-it('kills the servers of a contender whose turn does not end, and goes on with the others', async () => {
+it('kills the servers of a contender whose turn does not end, and continues with the others', async () => {
   const servers = ['/servers/hung', '/servers/hung/member', '/servers/hungry'].map((directory) =>
     launch(directory, 'cat', { args: [], stdio: ['pipe', 'ignore', 'ignore'] }),
   );

@@ -29,12 +29,12 @@ function warnings(...args: readonly string[]): readonly (readonly [string, LogFi
   return lines;
 }
 
-test.each(['127.0.0.1', '127.9.8.7', '::1', 'localhost'])('on %s nobody is warned', (host) => {
+test.each(['127.0.0.1', '127.9.8.7', '::1', 'localhost'])('on %s there is no warning', (host) => {
   expect(warnings(`--host=${host}`)).toEqual([]);
 });
 
 test.each(['0.0.0.0', '::', '10.0.0.7', 'cairn-0.cairn', '1270.example'])(
-  'on %s without authentication it is said',
+  'on %s without authentication there is a warning',
   (host) => {
     const message = expect.stringMatching(/every client that reaches its ports.*--auth on/);
     expect(warnings(`--host=${host}`)).toEqual([['authentication-off', { host, message }]]);

@@ -30,7 +30,7 @@ it.each<[Administered['order'], string, object]>([
   expect(recordOf({ order, ...ASKED })).toEqual({ act, ...WHOSE, outcome: 'done', about: { from, ...about } });
 });
 
-test('whoever shows a certificate is known by it, and who passes on is told apart', () => {
+test('the record has the name in the client certificate, and says when a node forwarded the request', () => {
   const asker = { ...OPERATOR, certificate: 'node-2' };
   const record = recordOf({ order: { kind: 'finalize' }, asker, isPassedOn: true });
   expect(record).toMatchObject({ principal: 'peer-certificate:node-2', principalName: 'node-2' });
@@ -40,7 +40,7 @@ test('whoever shows a certificate is known by it, and who passes on is told apar
 it.each<[AdminReply, code: string, why: string]>([
   [{ kind: 'faulty', code: 'not_found', reason: 'there is no node 3' }, 'not_found', 'there is no node 3'],
   [{ kind: 'later', reason: 'the node is starting' }, 'unavailable', 'the node is starting'],
-])('of what was not done it says why: %o', async (reply, code, why) => {
+])('the record of a failed request has the reason: %o', async (reply, code, why) => {
   const [noted] = await notedOf({ order: { kind: 'decommission', node: NODE }, isPassedOn: false }, reply);
   expect(noted && recordOf(noted)).toMatchObject({ outcome: 'failed', code, about: { why } });
 });

@@ -230,7 +230,7 @@ its chain hash is ${hash}; the previous instance 0198c0de-0000-7000-8000-0000000
     expect(away).toMatchObject({ code: 1, err: why });
   });
 
-  it('waits until the node is removed, and not for one that is to stay', async () => {
+  it('waits until the node is removed, and not for one that is active again', async () => {
     const done: AdminReply = { kind: 'done', node: nodeOf(3, 'leaving') };
     const described = (state: NodeState): AdminReply => describedAs({ nodes: [nodeOf(3, state)] });
     const removed = await run('decommission 3 --wait', done, described('leaving'), LATER, described('removed'));
@@ -342,7 +342,7 @@ its chain hash is ${hash}; the previous instance 0198c0de-0000-7000-8000-0000000
     expect(elapsedMs).toBe(ms);
   });
 
-  it('a drain that would leave no quorum has the exit code 3 also where the node is to end', async () => {
+  it('a drain that would leave no quorum has the exit code 3, also without --stay', async () => {
     const refused = await run('drain 2', noQuorum);
     expect(refused).toMatchObject({ code: 3, err: 'cairn cluster: no quorum\n' });
   });

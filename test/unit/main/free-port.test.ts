@@ -7,7 +7,7 @@ import { untilFree } from '../../../src/main/free-port.ts';
 
 const HOST = '127.0.0.1';
 
-describe('a port that is to be bound', () => {
+describe('a port before it is bound', () => {
   let listening: Server;
   let accepted: Promise<Socket>;
   let port: number;
@@ -42,7 +42,7 @@ describe('a port that is to be bound', () => {
     await free;
   });
 
-  it('is not waited for when somebody listens there', async () => {
+  it('is not waited for when a process listens there', async () => {
     await untilFree({ host: HOST, port }, logger);
     expect(warned).toEqual([]);
   });

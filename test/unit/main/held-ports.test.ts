@@ -31,7 +31,7 @@ it('answers 503 until a server takes the port over, and then nothing more', asyn
   expect(await (await fetch(url, { headers: { connection: 'close' } })).text()).toBe('served');
 });
 
-it('answers probes where it is told which', async () => {
+it('answers probes at the port that has them', async () => {
   const ports = held();
   const probes = { '/livez': [], '/startupz': [], '/readyz': [{ name: 'cluster', fault: () => WHY }] };
   const [http, mcp] = [await ports.http('HTTP', ADDRESS, probes), await ports.http('MCP', ADDRESS)];

@@ -71,7 +71,7 @@ describe('a node', () => {
     expect(failing(started(health))).toEqual(faults);
   });
 
-  it('is not ready as soon as it is told to drain, and when a certificate is of no use', () => {
+  it('is not ready while it drains, or when its certificate has expired', () => {
     const probed = started({}, 'the certificate of tls-cert-file has expired');
     expect(failing(probed)).toEqual(['/readyz certificates failed: the certificate of tls-cert-file has expired']);
     probed.drains = true;

@@ -35,7 +35,7 @@ test.skipIf(lacksTool('script'))('a node at a terminal ends its start with the a
   await once(child, 'exit');
 });
 
-test('an older Node is told in one line what is needed, and how to run it', () => {
+test('an older Node prints one line that says what is needed, and how to run it', () => {
   // A Node of that release has this version, and lacks this function.
   const older = `Object.defineProperty(process, 'version', { value: 'v20.20.2' }); delete Promise.withResolvers;`;
   const { status, stdout, stderr } = runProduct(['--version'], [imported(older)]);
@@ -67,7 +67,7 @@ test('the permission model of Node, under which nothing can be synced, is refuse
   expect(existsSync(join(dir, 'data'))).toBe(false);
 });
 
-test('a node whose stdout nobody reads goes on, and says so in its log', async () => {
+test('a node whose stdout is not read continues, and logs it', async () => {
   const dir = testDir();
   const ports = ['--grpc-port=0', '--http-port=0', '--mcp-port=0', '--metrics-port=0', '--wal-segment-bytes=4MiB'];
   const args = [...productArgs(), '--bootstrap=alone', `--data-dir=${dir}`, ...ports];
@@ -85,7 +85,7 @@ test('a node whose stdout nobody reads goes on, and says so in its log', async (
   for (const line of log.trim().split('\n')) expect(JSON.parse(line)).toHaveProperty('event');
 });
 
-test('a node that is told to stop before it has opened anything ends with 0, and opens nothing', () => {
+test('a node that receives SIGTERM before it has opened anything exits with 0, and opens nothing', () => {
   const dir = testDir();
   // Tells the process in the moment in which it begins to listen.
   const hook = `

@@ -117,7 +117,7 @@ cairn recover: nothing was changed. ${how}
     expect(refused).toEqual({ code: 1, out: shown.out.replace('nothing was changed', why), err: '' });
   });
 
-  it('goes on with what the node holds when that is accepted, and says so when it is asked again', async () => {
+  it('founds a cluster from the data of the node when the loss is accepted, and reports it when it is called again', async () => {
     const directory = await nodeThree();
     const words = [`--data-dir=${directory}`, `--accept-loss=${codeIn(await run([`--data-dir=${directory}`]))}`];
     const done = await run(words);
@@ -148,7 +148,7 @@ cairn recover: nothing was changed. ${how}
     expect((await run([`--data-dir=${directory}`], { answers, environment })).out).toContain('nothing was changed');
   });
 
-  it('is refused on a store that was never taken into a cluster, or has nothing of its catalog', async () => {
+  it('is refused on a store that was never part of a cluster, or has nothing of its catalog', async () => {
     const asking = testDir();
     await (await openLevelStore(join(asking, 'store'))).close();
     const ledger = await Ledger.open(asking);
@@ -156,7 +156,7 @@ cairn recover: nothing was changed. ${how}
     ledger.close();
     const joined = testDir();
     await (await StoppedDirectory.begin(joined))[Symbol.asyncDispose]();
-    const err = expect.stringContaining('was never taken into a cluster, or has got nothing of its catalog');
+    const err = expect.stringContaining('was never part of a cluster, or never received its catalog');
     for (const directory of [asking, joined])
       expect(await run([`--data-dir=${directory}`])).toMatchObject({ code: 1, out: '', err });
     expect(existsSync(join(asking, 'log'))).toBe(false);

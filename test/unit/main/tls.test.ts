@@ -95,7 +95,7 @@ describe('files at the start', () => {
     expect(lines.at(-1)).toMatchObject(['warn tls-certificate-expired', { message }]);
   });
 
-  it('of a certificate that is valid later, or is valid, are told apart', () => {
+  it('report a certificate that is not yet valid, and none that is valid', () => {
     putPair(authority.issue({ cn: 'new', days: [1, 2] }));
     expect(open().certificateFault).toMatch(/^the certificate of tls-cert-file is valid from .* on$/);
     putPair(pair);
@@ -148,7 +148,7 @@ it('files that are replaced are used once they are as at the look before', async
   expect(await reloads('loaded')).toBe(1);
 });
 
-it('files that are replaced by what does not go together are told of once, and then by what does are used', async () => {
+it('files that do not match are reported once and not used; files that match are used', async () => {
   putPair(pair);
   open();
   put('cert', other.cert);

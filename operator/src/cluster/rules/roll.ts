@@ -64,7 +64,7 @@ export function undo(world: World): readonly Action[] | undefined {
   for (const { ordinal, name, pod, node } of membersOf(world)) {
     if (pod === undefined || isTerminating(pod) || drainStartMs(pod) === undefined) continue;
     if (target?.member.ordinal === ordinal && target.obstacle === undefined) continue;
-    // A node that does not answer may be drained all the same.
+    // A node that does not answer may be drained nevertheless.
     if (node?.answers !== true) continue;
     if (node.isDraining) return [{ kind: 'undrain', node: node.id, name }];
     return [metadataPatch(POD, pod, 'annotations', { [DRAIN_ANNOTATION]: null })];

@@ -1,6 +1,6 @@
 /**
- * JSON as the text that it is, for pages that show it: numbers beyond those of JavaScript, names in their order and names
- * that stand twice are shown as they were sent. It takes what a server has sent, and judges nothing.
+ * Shows JSON as the text that was sent: with numbers that JavaScript cannot represent, the order of names, and duplicate
+ * names. It expects valid JSON from a server, and checks nothing.
  */
 const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s"{}[\],:]+/g;
 const INDENT = '  ';

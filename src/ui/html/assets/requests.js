@@ -1,6 +1,6 @@
 /**
- * Sends the requests of forms that change something, as the API takes them: JSON or parts in the body, and headers. The
- * page stays, and shows what was answered. What is empty is not sent.
+ * Sends the forms that change something as requests of the API: JSON or parts in the body, and headers. The page stays
+ * open and shows the reply. Empty fields are not sent.
  */
 import { laidOut } from './json-text.js';
 
@@ -49,7 +49,7 @@ async function send(form, { path, fields, output }) {
     const response = await fetch(path, request);
     const text = await response.text();
     const answer = parsed(text);
-    if (objectOf(answer)['transaction'] !== undefined) beginAnew(form);
+    if (objectOf(answer)['transaction'] !== undefined) beginNext(form);
     output.replaceChildren(
       `${response.status} ${response.statusText} `,
       told(answer),
@@ -73,7 +73,7 @@ async function send(form, { path, fields, output }) {
  * @param {Fields[number]} field
  */
 function isBroken(form, [name, value]) {
-  // A part stands for itself.
+  // A part is sent as it is.
   if (form.enctype === 'multipart/form-data' || typeof value !== 'string') return false;
   if (fieldIn(form, name)?.dataset['becomes'] !== 'json') return false;
   return parsed(value) === undefined;
@@ -112,7 +112,7 @@ function forgetFaults(form) {
 }
 
 /**
- * What came of it, in a sentence.
+ * Returns the outcome in a sentence.
  * @param {unknown} answer
  */
 function told(answer) {
@@ -178,10 +178,10 @@ function parsed(text) {
 }
 
 /**
- * What was sent is committed: what is sent next is another transaction, with an id of its own.
+ * The form was committed: the next one is another transaction, with another id.
  * @param {HTMLFormElement} form
  */
-function beginAnew(form) {
+function beginNext(form) {
   const field = fieldIn(form, form.dataset['once'] ?? '');
   if (field === undefined || field.value === '') return;
   // A UUID of version 4; browsers make one by themselves in what they take for secure alone.

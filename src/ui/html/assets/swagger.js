@@ -4,7 +4,7 @@ const place = document.querySelector('#swagger-ui');
 if (place instanceof HTMLElement) show(globalThis, place);
 
 /**
- * By the script before this one, if that has come.
+ * Uses the script before this one, if it was loaded.
  * @param {object} scope
  * @param {HTMLElement} where
  */

@@ -8,7 +8,7 @@ const ASK_MS = 1000;
 /** After a failure. */
 const ASK_AGAIN_MS = 5000;
 const ROWS_MAX = 200;
-/** Events of one answer: of more the newest. */
+/** Maximum number of events in one reply: the newest ones. */
 const EVENTS_MAX = 100;
 const CHARACTERS_MAX = 120;
 const COLUMNS = ['revision', 'type', 'subject', 'data', 'recordedtime'];
@@ -72,12 +72,13 @@ function arm(section) {
 async function advance(tail, rows) {
   const accept = { headers: { accept: 'application/json' } };
   const { status, ok, headers } = await fetch(tail.latest, { ...accept, method: 'HEAD' });
-  if (status === 404) return { said: 'The database is gone.' };
-  // Asking on would be asking in vain, again and again.
-  if (status === 401) return { said: 'Who you are is not known any more; reload the page to sign in again.' };
+  if (status === 404) return { said: 'The database was deleted.' };
+  // Every further request would fail in the same way.
+  if (status === 401) return { said: 'Your session has ended; reload the page to sign in again.' };
   if (!ok) throw new Error(`status ${status}`);
   const databaseId = headers.get('x-database-id') ?? '';
-  if (tail.databaseId !== '' && tail.databaseId !== databaseId) return { said: 'The database is another one by now.' };
+  if (tail.databaseId !== '' && tail.databaseId !== databaseId)
+    return { said: 'The database was deleted and created again.' };
   tail.databaseId = databaseId;
   const latest = Number(headers.get('x-revision'));
   if (latest > tail.seen) {
@@ -112,7 +113,7 @@ function pageOf(text) {
 }
 
 /**
- * The newest stands first, in the answer and in the table.
+ * The newest event is first, in the reply and in the table.
  * @param {HTMLTableSectionElement} rows
  * @param {Page} page
  * @param {{ readonly path: string, readonly since: number }} where

@@ -1,7 +1,7 @@
 /**
- * A slider over all revisions of a database, above the links that are there without it. By a pointer it leads on when it
- * is let go; by the keyboard when no key has moved it for a moment, because each key is a change to browsers, and the
- * page behind has it in focus again.
+ * Adds a slider over all revisions of a database, above the links that work without scripts. With a pointer it opens the
+ * revision when the pointer is released. With the keyboard it waits until no key has moved it for a moment, because
+ * browsers report each key as a change. The page that it opens sets the focus on the slider again.
  */
 
 /** After the last key, before the page is left. */
@@ -74,7 +74,7 @@ function leaveMark(target) {
   try {
     sessionStorage.setItem(FOCUS_MARK, target);
   } catch {
-    // A browser may be told to keep nothing; then the page behind begins at its start.
+    // A browser may be set to store nothing; then the next page begins at its start.
   }
 }
 

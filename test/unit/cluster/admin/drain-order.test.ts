@@ -98,7 +98,7 @@ function standingAll(nodes: readonly number[], standing: Standing): Readonly<Rec
 
 const FIVE = { nodes: [1, 2, 3, 4, 5], voters: [1, 2, 3, 4, 5] };
 
-describe('a node that is to be drained (C36)', () => {
+describe('a drain of a node (C36)', () => {
   it.each<[string, number, Parts]>([
     ['all answer', 3, {}],
     ['it leads the catalog', 1, {}],

@@ -98,7 +98,7 @@ describe('a damaged LevelDB (W18)', () => {
     return fault;
   }
 
-  it.each(LEVEL_DAMAGES)('is removed, with its logs, and made anew when $what', async ({ damage, says }) => {
+  it.each(LEVEL_DAMAGES)('is removed, with its logs, and created again when $what', async ({ damage, says }) => {
     damage(join(directory, 'store'));
     expect(await removal()).toMatch(says);
   });

@@ -44,7 +44,7 @@ describe('a writer of segments', () => {
     expect(files.size).toBe(1);
   });
 
-  it('goes on where another process has stopped, and with more groups than files stay open', async () => {
+  it('continues after the records of another process, and with more groups than open files', async () => {
     const disk = new MemorySegmentDisk();
     const groups = Array.from({ length: 100 }, (_, number) => toGroupId(number + 1));
     for (let turn = 0; turn < 3; turn++) {
