@@ -13,8 +13,8 @@ import {
   parseJson,
   refuseOthers,
 } from '#model';
-import { charsetFault, contentTypeOf } from './content-type.ts';
 import { invalidField } from './errors.ts';
+import { charsetFault, contentTypeOf } from './negotiation.ts';
 import type { HttpRequest } from './request.ts';
 
 /** Content type of a body with events. */

@@ -12,10 +12,10 @@ import type { FastifyRequest } from 'fastify';
 import { NO_BYTES } from '#base';
 import { Faults, parseJson, RAW_DATA } from '#model';
 import type { Action, Form } from '#ui';
-import { charsetFault, contentTypeOf } from './content-type.ts';
 import { invalidField } from './errors.ts';
 import { type JsonMembers, jsonObject, RawJson } from './json-text.ts';
 import { FORM_BYTES_MAX, FORM_FIELDS_MAX } from './limits.ts';
+import { charsetFault, contentTypeOf } from './negotiation.ts';
 import { parseFields, withoutBlanks } from './query-string.ts';
 import { renderingFor } from './renderings.ts';
 

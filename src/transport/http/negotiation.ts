@@ -6,6 +6,8 @@
  *
  * Unreadable parts of the header are ignored: clients have sent `*; q=.2` for decades, and their other ranges are
  * valid. An empty header accepts everything.
+ *
+ * Also reads the `Content-Type` of a request.
  */
 
 /** A content type or a range, in lowercase except for the values of its parameters. */
@@ -126,4 +128,17 @@ function mediaRangeOf(text: string): MediaRange | undefined {
     if (!parameters.has(known)) parameters.set(known, token ?? quoted.replaceAll(/\\(.)/g, '$1'));
   }
   return { type: type.toLowerCase(), subtype: subtype.toLowerCase(), parameters };
+}
+
+/** A `Content-Type` in lowercase: its media type, and its parameters. */
+export function contentTypeOf(text: string): { readonly essence: string; readonly parameters: readonly string[] } {
+  const [essence = '', ...parameters] = text.split(';').map((part) => part.trim().toLowerCase());
+  return { essence, parameters };
+}
+
+/** The rule that the charset breaks; undefined when it is valid or absent. */
+export function charsetFault(contentType: string): string | undefined {
+  const charsets = contentTypeOf(contentType).parameters.filter((parameter) => /^charset\s*=/.test(parameter));
+  const isUtf8 = charsets.every((charset) => /^charset=(?:utf-?8|"utf-?8")$/.test(charset));
+  return isUtf8 ? undefined : 'must have the charset utf-8 or none';
 }
