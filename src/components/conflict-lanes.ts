@@ -4,12 +4,12 @@
  * ```
  *   decided ──▶ committed
  *      │  ▲
- *      │  └───────────── its turn ◀── behind those who have lost there before ◀──┐
+ *      │  └───────────── its turn ◀── after those who have lost there before ◀───┐
  *      └─ what it read has changed, or others who have read the same wait ───────┘
  * ```
  * If all commands with the same reads tried again at once, only one of them would be committed each time, and the last
  * could lose forever. A command that has lost therefore waits in the lane of the selector, or of the database, that it
- * has lost by. A new command with the same reads queues behind it. Lanes are local to a node and only improve fairness:
+ * has lost by. A new command with the same reads queues after it. Lanes are local to a node and only improve fairness:
  * a command is still committed only if its guards hold.
  *
  *   F23 Commands that have lost by the same selector try again one at a time, in the order in which they

@@ -1,5 +1,5 @@
 /**
- * Cuts the bytes of a history, as they arrive, into whole records, and ends before the first one behind a point.
+ * Cuts the bytes of a history, as they arrive, into whole records, and ends before the first one after a point.
  */
 import { concatBytes, DatabaseError, NO_BYTES } from '#base';
 import { RECORD } from '#kv';
@@ -16,9 +16,9 @@ export interface CutPoint {
 export class HistoryCut {
   readonly #revisionMax: number;
   readonly #timeMsMax: number;
-  /** Position behind the records that were returned. */
+  /** Position after the records that were returned. */
   #end = 0;
-  /** Bytes behind them that are no whole record yet. */
+  /** Bytes after them that are no whole record yet. */
   #rest: Uint8Array = NO_BYTES;
   #isOver = false;
 
@@ -27,7 +27,7 @@ export class HistoryCut {
     this.#timeMsMax = timeMs;
   }
 
-  /** The record behind the point has come: nothing more is returned. */
+  /** The record after the point has come: nothing more is returned. */
   get isOver(): boolean {
     return this.#isOver;
   }

@@ -55,7 +55,7 @@ export interface HistoryAppend {
 
 export interface HistoryReader {
   /**
-   * At least the bytes of the range, and those behind it that were read along: `length` is `to - from` or more. The
+   * At least the bytes of the range, and those after it that were read along: `length` is `to - from` or more. The
    * bytes never change; with `memory` they are valid until it is reset. Reads the disk on this thread.
    * @throws HistoryFault when a checksum fails, or when the history ends before `to`
    */

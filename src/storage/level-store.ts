@@ -384,7 +384,7 @@ class LevelRange implements KvRange {
     await this.#iterator.close();
   }
 
-  /** The binding keeps its own copy of the last rows until there are others: behind the end there are none. */
+  /** The binding keeps its own copy of the last rows until there are others: after the end there are none. */
   async #letRowsGo(): Promise<void> {
     this.#lastBytes = 0;
     await wrapped(`A range of the store in ${this.#directory} could not be closed`, async () => {

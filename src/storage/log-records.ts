@@ -113,7 +113,7 @@ export type LogRecord =
   | { readonly kind: 'hard-state'; readonly group: GroupId; readonly hardState: HardState }
   | { readonly kind: 'truncate-from'; readonly group: GroupId; readonly index: LogIndex }
   | { readonly kind: 'checkpoint'; readonly group: GroupId; readonly checkpoint: Checkpoint }
-  /** The state became that of a snapshot: the group's log begins behind it, whatever it held before. */
+  /** The state became that of a snapshot: the group's log begins after it, whatever it held before. */
   | { readonly kind: 'log-start'; readonly group: GroupId; readonly checkpoint: Checkpoint }
   | { readonly kind: 'group-tombstone'; readonly group: GroupId }
   | { readonly kind: 'group-summary'; readonly summary: GroupSummary; readonly chain: number }
@@ -173,7 +173,7 @@ export class RecordWriter {
     this.#mark(RECORD_TYPE.checkpoint, group, checkpoint);
   }
 
-  /** Drops all entries of the group: its state is a snapshot's, durable elsewhere, and its log begins behind that. */
+  /** Drops all entries of the group: its state is a snapshot's, durable elsewhere, and its log begins after that. */
   logStart(group: GroupId, checkpoint: Checkpoint): void {
     this.#mark(RECORD_TYPE.logStart, group, checkpoint);
   }

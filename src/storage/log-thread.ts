@@ -2,7 +2,7 @@
  * The log on a thread of its own, from the view of its user.
  *
  * A sync blocks the thread that waits for it for a fraction of a millisecond, or for many milliseconds when the disk is
- * busy. The pool of libuv has only four threads for everything, and a sync that queued behind other work was measured
+ * busy. The pool of libuv has only four threads for everything, and a sync that queued after other work was measured
  * to take a thousand times longer. So the log has its own thread.
  *
  * This file does not know the format of records: it sends buffers and receives messages.

@@ -17,7 +17,7 @@
  *    84   …  zero
  *
  * Every batch begins at a sector and is padded to the end of its last sector with PADDING_BYTE. A *sector* is 512
- * bytes: the largest unit that no disk writes by halves. Everything behind the batch header, the padding included, is
+ * bytes: the largest unit that no disk writes by halves. Everything after the batch header, the padding included, is
  * combined by exclusive or with the mask, which is zero unless that would leave a sector of the batch *thin*: with less
  * than two bits set. So no sector of a batch is ever zero, and one that is zero was lost (see wal-scanner.ts).
  *
@@ -68,7 +68,7 @@ export interface BatchHeader {
   readonly recordCount: number;
   /** CRC-32 of the crc fields of the records, in order. */
   readonly recordsCrc: number;
-  /** Combined by exclusive or with each 4 bytes behind the header, as a little-endian number; mostly 0. */
+  /** Combined by exclusive or with each 4 bytes after the header, as a little-endian number; mostly 0. */
   readonly mask: number;
   /** The crc field of the batch before this one, in whichever segment that is. */
   readonly previousCrc: number;

@@ -1,7 +1,7 @@
 /**
  * Histories as the one writer of a store adds to them: appends, syncs, cuts and copies segments.
  *
- * An append writes the last block again, with what it had before, and the blocks behind it. Writes are asynchronous and
+ * An append writes the last block again, with what it had before, and the blocks after it. Writes are asynchronous and
  * go to different groups at once, but a group is in one call at a time. After a failed write or sync nothing is written
  * any more (W7).
  */
