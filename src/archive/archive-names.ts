@@ -1,22 +1,32 @@
 /** Names of the objects of an archive, and the fault of one of them. */
 import { DatabaseError } from '#base';
+import type { ArchivedTail } from './manifest.ts';
 import type { ObjectStore } from './object-store.ts';
 
 const DATABASES = 'databases/';
 const OF_MANIFEST = /^databases\/([^/]+)\/manifests\//;
 const NUMBER_DIGITS = 12;
-const NUMBER = /\/(\d{12})$/;
+const NUMBER = /\/(\d{12})(?:-[\da-f]{64})?$/;
 
 export function segmentObject(hash: string): string {
   return `segments/${hash}`;
 }
 
-export function tailObject(databaseId: string, hash: string): string {
-  return `${DATABASES}${databaseId}/tails/${hash}`;
+export function tailObject(databaseId: string, { number, hash }: Pick<ArchivedTail, 'number' | 'hash'>): string {
+  return `${tailsOf(databaseId)}${digitsOf(number)}-${hash}`;
 }
 
 export function manifestObject(databaseId: string, number: number): string {
-  return `${manifestsOf(databaseId)}${String(number).padStart(NUMBER_DIGITS, '0')}`;
+  return `${manifestsOf(databaseId)}${digitsOf(number)}`;
+}
+
+function digitsOf(number: number): string {
+  return String(number).padStart(NUMBER_DIGITS, '0');
+}
+
+/** Prefix of the names of all tails of a database. */
+export function tailsOf(databaseId: string): string {
+  return `${DATABASES}${databaseId}/tails/`;
 }
 
 /** Prefix of the names of all manifests of a database. */
@@ -30,8 +40,8 @@ export async function archivedDatabases(store: Pick<ObjectStore, 'list'>): Promi
   return [...new Set(names.flatMap((name) => OF_MANIFEST.exec(name)?.[1] ?? []))];
 }
 
-/** The number in the name of a manifest; 0 for another name. */
-export function manifestNumber(name: string): number {
+/** The number in the name of a manifest or tail; 0 for another name. */
+export function numberIn(name: string): number {
   return Number(NUMBER.exec(name)?.[1] ?? 0);
 }
 

@@ -16,6 +16,7 @@ import { ArchiveFault, manifestObject, segmentObject, tailObject } from './archi
 import {
   type ArchivedDatabase,
   type ArchivedObject,
+  type ArchivedTail,
   type ArchiveEnd,
   encodeManifest,
   endOf,
@@ -23,7 +24,7 @@ import {
   markOf,
 } from './manifest.ts';
 import { contentOf, hashOf, type NewHash, type ObjectContent } from './object-store.ts';
-import { type ArchivePorts, type OpenedArchive, openArchive } from './open-archive.ts';
+import { type ArchivePorts, lastNumber, type OpenedArchive, openArchive } from './open-archive.ts';
 
 /** A place in a history, and the chain hash there: 64 hexadecimal digits. */
 export interface HistoryState extends ArchiveEnd {
@@ -67,7 +68,7 @@ export type Round = 'archived' | 'current' | 'partial' | 'waiting' | 'overtaken'
 
 /** Segments that get a manifest together. An archiver that stops loses no more than these. */
 const SEGMENTS_MAX = 16;
-/** Afterwards the manifests may have gone that would show that others were written. */
+/** Others write no 64 manifests in this time, so the one with the next number exists if others were written. */
 const OPEN_MS = 60_000;
 
 /** The objects of the next manifest, all of which are in the store. */
@@ -94,7 +95,7 @@ export class Archiver {
     if (this.#opened?.newest !== undefined && position === this.#archivedEnd) return 'current';
     const opened = await this.#open();
     if (opened === undefined) return 'waiting';
-    const next = await this.#collect(opened.newest?.manifest);
+    const next = await this.#collect(opened);
     return typeof next === 'string' ? next : this.#create(opened, next);
   }
 
@@ -107,8 +108,7 @@ export class Archiver {
   /** Undefined while this node has less than the archive. */
   async #open(): Promise<OpenedArchive | undefined> {
     const nowMs = this.#ports.clock.nowMs();
-    const ageMs = nowMs - this.#openedMs;
-    if (ageMs >= 0 && ageMs < OPEN_MS && this.#opened !== undefined) return this.#opened;
+    if (this.#opened !== undefined && !this.#isOld(nowMs)) return this.#opened;
     this.#opened = undefined;
     const opened = await openArchive(this.#ports, this.#ports.source.database.id);
     this.#archivedEnd = opened.newest === undefined ? 0 : endOf(opened.newest.manifest).position;
@@ -116,6 +116,11 @@ export class Archiver {
     this.#opened = opened;
     this.#openedMs = nowMs;
     return opened;
+  }
+
+  #isOld(nowMs: number): boolean {
+    const ageMs = nowMs - this.#openedMs;
+    return ageMs < 0 || ageMs >= OPEN_MS;
   }
 
   async #isContinued({ newest }: OpenedArchive): Promise<boolean> {
@@ -132,8 +137,9 @@ export class Archiver {
   }
 
   /** Puts the next objects: sealed segments, and if there is no further one, a tail. */
-  async #collect(manifest: Manifest | undefined): Promise<Collected | 'current' | 'waiting'> {
+  async #collect({ newest, last }: OpenedArchive): Promise<Collected | 'current' | 'waiting'> {
     const { source } = this.#ports;
+    const manifest = newest?.manifest;
     const segments = [...(manifest?.segments ?? [])];
     const known = segments.length;
     let chainHash = manifest?.chainHash ?? '';
@@ -159,10 +165,11 @@ export class Archiver {
     if (end.position < covered || segmentStart !== begin) return isSealed ? soFar : 'waiting';
     const kept = tailsToKeep(tails, end.position);
     const from = kept.at(-1)?.end ?? begin;
+    const number = last + 1;
     const tail = await this.#put(source.records(from, end.position), end, (hash) =>
-      tailObject(source.database.id, hash),
+      tailObject(source.database.id, { number, hash }),
     );
-    return { segments, tails: [...kept, tail], chainHash: end.chainHash, round: 'archived' };
+    return { segments, tails: [...kept, { ...tail, number }], chainHash: end.chainHash, round: 'archived' };
   }
 
   async #put(
@@ -195,6 +202,8 @@ export class Archiver {
     this.#opened = undefined;
     if (!(await store.create(manifestObject(database.id, number), contentOf(bytes)))) return 'overtaken';
     this.#ports.onStored?.(bytes.length);
+    // While this node slept, others may have created later ones, and retention has removed the one with this number.
+    if (this.#isOld(clock.nowMs()) && (await lastNumber(store, database.id, number)) !== number) return 'overtaken';
     this.#opened = { newest: { manifest, mark: markOf(newHash, bytes, manifest) }, last: number, faults: [] };
     this.#openedMs = writtenAtMs;
     this.#archivedEnd = endOf(manifest).position;
@@ -206,7 +215,7 @@ export class Archiver {
  * The tails that stay when the next one ends at `to`. It takes over those before it while the last is shorter than
  * twice its length. So their number is logarithmic, and a byte is written again when its object grows by half.
  */
-export function tailsToKeep(tails: readonly ArchivedObject[], to: number): readonly ArchivedObject[] {
+export function tailsToKeep(tails: readonly ArchivedTail[], to: number): readonly ArchivedTail[] {
   const kept = tails.findLastIndex(({ bytes, end }) => bytes >= 2 * (to - end));
   return tails.slice(0, kept + 1);
 }

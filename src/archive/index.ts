@@ -1,8 +1,9 @@
 /**
- * #archive: histories of databases in an object store, and the way back.
+ * #archive: histories of databases in an object store, and their restore.
  *
  * For: the port of an object store; manifests, which say what an archive has; the archiver, which continues an archive
- * from the history of a node, and when its rounds begin; the plan of a restore, and the verified bytes of its objects.
+ * from the history of a node, and when its rounds begin; the plan of a restore, and the verified bytes of its objects;
+ * retention.
  *
  * Not here: where objects are stored (#objects), what records and segments contain (to this layer they are bytes),
  * which databases a node archives, and who makes a database of what is restored.
@@ -15,6 +16,7 @@
  *   X3  Only committed records are archived, and a manifest never ends before its basis.
  *   X4  Of two archivers with different histories under one database_id, the second one is refused.
  *   X5  A restore gives exactly the records up to its point, or names the object that it cannot use.
+ *   X7  Retention removes no object that the last 64 manifests name, nor one that a later manifest can name.
  */
 export { ArchiveDriver, type ArchiveProgress } from './archive-driver.ts';
 export { ArchiveFault, archivedDatabases } from './archive-names.ts';
@@ -26,7 +28,7 @@ export {
   type Round,
   type SealedSegment,
 } from './archiver.ts';
-export { type ArchivedDatabase, type ArchivedObject, endOf, type Manifest } from './manifest.ts';
+export { type ArchivedDatabase, type ArchivedObject, type ArchivedTail, endOf, type Manifest } from './manifest.ts';
 export {
   bytesOf,
   contentOf,
@@ -38,3 +40,4 @@ export {
 } from './object-store.ts';
 export { type ArchivePorts, type OpenedArchive, openArchive } from './open-archive.ts';
 export { type PlannedObject, planRestore, type RestorePlan, type RestorePoint, readObject } from './restore-plan.ts';
+export { type Pruned, pruneArchive } from './retention.ts';

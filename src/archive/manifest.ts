@@ -22,6 +22,12 @@ export interface ArchivedObject {
   readonly recordedTimeMs: number;
 }
 
+/** Records of the open segment. */
+export interface ArchivedTail extends ArchivedObject {
+  /** Number of the manifest that it was written for, which is in its name. */
+  readonly number: number;
+}
+
 export interface ArchivedDatabase {
   readonly id: string;
   /** The instance that the chain of hashes begins with. */
@@ -43,8 +49,7 @@ export interface Manifest {
   readonly chainHash: string;
   /** Sealed segments, from position 0 on. */
   readonly segments: readonly ArchivedObject[];
-  /** Records of the open segment. */
-  readonly tails: readonly ArchivedObject[];
+  readonly tails: readonly ArchivedTail[];
 }
 
 export interface ManifestMark {
@@ -98,7 +103,7 @@ export function markOf(newHash: NewHash, bytes: Uint8Array, { number }: Manifest
 }
 
 /** The objects of a manifest, in the order of their positions. */
-export function objectsOf({ segments, tails }: Pick<Manifest, 'segments' | 'tails'>): readonly ArchivedObject[] {
+function objectsOf({ segments, tails }: Pick<Manifest, 'segments' | 'tails'>): readonly ArchivedObject[] {
   return [...segments, ...tails];
 }
 
@@ -147,6 +152,7 @@ const OBJECT: Shape<ArchivedObject> = {
   revision: isCount,
   recordedTimeMs: isCount,
 };
+const TAIL: Shape<ArchivedTail> = { ...OBJECT, number: isCount };
 const MANIFEST: Shape<Manifest> = {
   database: (value) => hasShape(value, DATABASE),
   number: isCount,
@@ -154,12 +160,12 @@ const MANIFEST: Shape<Manifest> = {
   writer: isText,
   writtenAtMs: isCount,
   chainHash: isHash,
-  segments: areObjects,
-  tails: areObjects,
+  segments: (value) => haveShape(value, OBJECT),
+  tails: (value) => haveShape(value, TAIL),
 };
 
-function areObjects(value: unknown): boolean {
-  return Array.isArray(value) && value.every((each) => hasShape(each, OBJECT));
+function haveShape(values: unknown, shape: Readonly<Record<string, Check>>): boolean {
+  return Array.isArray(values) && values.every((each) => hasShape(each, shape));
 }
 
 function isManifest(value: object): value is Manifest {

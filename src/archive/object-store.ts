@@ -29,6 +29,8 @@ export interface ObjectStore {
   create(name: string, content: ObjectContent): Promise<boolean>;
   /** Names that begin with the prefix, in order. Names that were added or removed recently may be wrong. */
   list(prefix: string): Promise<readonly string[]>;
+  /** An object that does not exist is no fault. */
+  remove(name: string): Promise<void>;
 }
 
 /** An incremental SHA-256. */

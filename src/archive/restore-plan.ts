@@ -3,7 +3,7 @@
  */
 import { DatabaseError } from '#base';
 import { ArchiveFault, manifestObject, segmentObject, tailObject } from './archive-names.ts';
-import { type ArchivedObject, endOf, type Manifest, objectsOf } from './manifest.ts';
+import { type ArchivedObject, endOf, type Manifest } from './manifest.ts';
 import type { ArchivePorts, OpenedArchive } from './open-archive.ts';
 
 /** The end of the archive, a revision, or the last record that was recorded then or before. */
@@ -61,10 +61,7 @@ export async function readObject(
   object: PlannedObject,
 ): Promise<readonly Uint8Array[]> {
   const content = await store.get(object.name);
-  if (content === undefined) throw damagedObject(object, 'it is missing');
-  if (content.byteLength !== object.bytes) {
-    throw damagedObject(object, `it has ${content.byteLength} bytes, and ${object.bytes} would be right`);
-  }
+  if (content === undefined || content.byteLength !== object.bytes) throw wrongLength(object, content?.byteLength);
   const hash = newHash();
   const chunks: Uint8Array[] = [];
   for await (const chunk of content.chunks()) {
@@ -76,21 +73,36 @@ export async function readObject(
   return chunks;
 }
 
+/** Throws ArchiveFault when the object is missing or has another length, without reading it. */
+export async function checkLength({ store }: Pick<ArchivePorts, 'store'>, object: PlannedObject): Promise<void> {
+  const found = await store.size(object.name);
+  if (found !== object.bytes) throw wrongLength(object, found);
+}
+
+function wrongLength(object: PlannedObject, found: number | undefined): ArchiveFault {
+  const fault = found === undefined ? 'it is missing' : `it has ${found} bytes, and ${object.bytes} would be right`;
+  return damagedObject(object, fault);
+}
+
 function damagedObject({ name, basis }: PlannedObject, fault: string): ArchiveFault {
   return withHint(new ArchiveFault(name, fault), basis);
 }
 
+/** `revision` is the last one before the fault. Control records of it may be behind it, so the one before is whole. */
 function withHint({ object, fault }: ArchiveFault, revision: number): ArchiveFault {
-  return new ArchiveFault(object, fault, `; the archive can be restored up to revision ${revision}`);
+  const before = `the archive can be restored up to revision ${revision - 1}`;
+  return new ArchiveFault(object, fault, `; ${revision === 0 ? 'nothing can be restored without it' : before}`);
 }
 
 function plannedObjects(manifest: Manifest): readonly PlannedObject[] {
-  const objects = objectsOf(manifest);
+  const { segments, tails, database } = manifest;
+  const objects = [
+    ...segments.map((segment) => ({ ...segment, name: segmentObject(segment.hash), isSegment: true })),
+    ...tails.map((tail) => ({ ...tail, name: tailObject(database.id, tail), isSegment: false })),
+  ];
   return objects.map((object, index) => {
     const before = objects[index - 1];
-    const isSegment = index < manifest.segments.length;
-    const name = isSegment ? segmentObject(object.hash) : tailObject(manifest.database.id, object.hash);
-    return { ...object, name, isSegment, begin: before?.end ?? 0, basis: before?.revision ?? 0 };
+    return { ...object, begin: before?.end ?? 0, basis: before?.revision ?? 0 };
   });
 }
 

@@ -32,32 +32,35 @@ function newHash(): Hash {
 }
 
 /**
- * The databases with these names or ids; without any, all databases.
- * @throws DatabaseError when there is none, or a name means several
+ * The instances with one of these names or ids; without any, all.
+ * @throws DatabaseError when there is none
  */
 export async function findArchives(ports: ArchivePorts, wanted: readonly string[]): Promise<readonly FoundArchive[]> {
   const found: FoundArchive[] = [];
   for (const databaseId of await archivedDatabases(ports.store)) {
     found.push({ databaseId, opened: await openArchive(ports, databaseId) });
   }
-  const names = wanted.length > 0 ? wanted : [...new Set(found.map(nameOf))];
-  if (names.length === 0) throw new DatabaseError('not_found', 'the archive has no database');
-  return names.map((name) => {
-    const [one, ...others] = found.filter((each) => each.databaseId === name || nameOf(each) === name);
-    if (one === undefined) {
-      const known = found.map(nameOf).join(', ');
-      throw new DatabaseError('not_found', `the archive has no database ${name}; it has ${known || 'none'}`);
-    }
-    if (others.length > 0) {
-      const ids = [one, ...others].map(describe).join('; ');
-      throw new DatabaseError('invalid_argument', `${name} means several instances; name one by --database ID: ${ids}`);
-    }
-    return one;
-  });
+  if (wanted.length === 0 && found.length > 0) return found;
+  if (wanted.length === 0) throw new DatabaseError('not_found', 'the archive has no database');
+  const isNamed = (each: FoundArchive, name: string): boolean => [each.databaseId, nameOf(each)].includes(name);
+  const unknown = wanted.find((name) => !found.some((each) => isNamed(each, name)));
+  if (unknown === undefined) return found.filter((each) => wanted.some((name) => isNamed(each, name)));
+  const known = found.map(nameOf).join(', ');
+  throw new DatabaseError('not_found', `the archive has no database ${unknown}; it has ${known || 'none'}`);
+}
+
+/** Throws DatabaseError when several instances have the same name. */
+export function refuseTwins(found: readonly FoundArchive[]): void {
+  for (const name of new Set(found.map(nameOf))) {
+    const instances = found.filter((each) => nameOf(each) === name);
+    if (instances.length === 1) continue;
+    const ids = instances.map(describe).join('; ');
+    throw new DatabaseError('invalid_argument', `${name} means several instances; name one by --database ID: ${ids}`);
+  }
 }
 
 /** Its name; its id while no manifest can be read. */
-function nameOf({ databaseId, opened }: FoundArchive): string {
+export function nameOf({ databaseId, opened }: FoundArchive): string {
   return opened.newest?.manifest.database.name ?? databaseId;
 }
 

@@ -7,7 +7,7 @@
 import { failure, messageOf, ok, quote, type Result } from '#base';
 import { isKeyId } from '#model';
 import { type CommandPorts, refused, runCommandLine, table } from './command-output.ts';
-import { misplacedOptions, readOptions } from './option-faults.ts';
+import { misplacedOptions, readDuration, readOptions } from './option-faults.ts';
 
 const DEFAULT_URL = 'http://127.0.0.1:3000';
 /** Per kind of credential: the path of the API, and the member of a list answer. */
@@ -15,9 +15,6 @@ const KINDS = {
   key: { path: '/api/v1/auth/keys', list: 'keys' },
   token: { path: '/api/v1/auth/tokens', list: 'tokens' },
 } as const;
-const SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
-const DURATION = /^([1-9]\d{0,8})([smhd])$/;
-const DURATION_RULE = 'must be a number and s, m, h or d, such as 90d';
 
 const AUTH_HELP = `Usage: cairn auth key | token COMMAND --key-file FILE [--url URL] [--tls-ca-file FILE]
 
@@ -271,12 +268,4 @@ function readCreation(values: Values, faults: string[]): Order | undefined {
   const seconds = readDuration('expires-in', values['expires-in'], faults);
   if (name === undefined || roles === undefined) return undefined;
   return { kind: 'create', name, roles: roles.split(','), ...(seconds !== undefined && { seconds }) };
-}
-
-function readDuration(option: string, text: string | undefined, faults: string[]): number | undefined {
-  if (text === undefined) return undefined;
-  if (text === '0s') return 0;
-  const [, count, unit = ''] = DURATION.exec(text) ?? [];
-  if (count === undefined) faults.push(`--${option} is ${quote(text)}; it ${DURATION_RULE}`);
-  return Number(count ?? 0) * (SECONDS[unit] ?? 0);
 }

@@ -4,31 +4,31 @@
  * Exit code 0: done. 1: refused, or a failure of a disk; the reason is on stderr. 2: the command line is malformed.
  */
 import { Archiver, type ArchiveSource, type HistoryState } from '#archive';
-import { DatabaseError, failure, ok, type Result } from '#base';
+import { DatabaseError, ok, type Result } from '#base';
 import { openStoppedNode, type StoppedNode, storeDirectoryOf, wallClock } from '#cluster';
 import { historiesIn } from '#storage';
 import { archiveAt } from './archive-place.ts';
-import { runCommandLine } from './command-output.ts';
+import { pruneCommand } from './backup-prune.ts';
+import { verifyCommand } from './backup-verify.ts';
+import { type CommandPorts, runCommandLine } from './command-output.ts';
 import { heldDatabase, historySource } from './history-source.ts';
-import { readOptions } from './option-faults.ts';
-
-const VARIABLE = 'CAIRN_DATA_DIR';
+import { DATA_DIR_VARIABLE, readRequired } from './option-faults.ts';
 
 const BACKUP_HELP = `Usage: cairn backup --data-dir DIRECTORY --to ARCHIVE [--json]
+       cairn backup verify --from ARCHIVE    Restores every database for a trial; see cairn backup verify --help.
+       cairn backup prune --from ARCHIVE     Removes what an archive need not keep; see cairn backup prune --help.
 
 Copies every database of a stopped node to an archive. A repetition copies what is new. Use cairn restore to found a new
 cluster from the archive, at any revision or time.
 
-  --data-dir DIRECTORY    Data directory of the node; also as the variable ${VARIABLE}.
+  --data-dir DIRECTORY    Data directory of the node; also as the variable ${DATA_DIR_VARIABLE}.
   --to ARCHIVE            A directory, or s3://BUCKET/PREFIX. It may have archives of other nodes.
   --json                  Prints the result as JSON.
 
 API keys are not archived. See docs/operations/backup.md.
 `;
 
-export interface BackupPorts {
-  readonly out: (text: string) => void;
-  readonly err: (text: string) => void;
+export interface BackupPorts extends CommandPorts {
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
@@ -48,6 +48,9 @@ interface Archived extends HistoryState {
 
 /** Runs the command. @returns the exit code */
 export function backupCommand(args: readonly string[], ports: BackupPorts): Promise<number> {
+  const [first, ...rest] = args;
+  if (first === 'verify') return verifyCommand(rest, ports);
+  if (first === 'prune') return pruneCommand(rest, ports);
   const read = (given: readonly string[]): Result<Asked, readonly string[]> => readArguments(given, ports.environment);
   const run = async ({ directory, to, isJson }: Asked): Promise<number> => {
     await using node = await openStoppedNode(directory);
@@ -101,18 +104,12 @@ function readArguments(
   args: readonly string[],
   environment: BackupPorts['environment'],
 ): Result<Asked, readonly string[]> {
-  const given = readOptions(args, {
-    'data-dir': { type: 'string' },
-    to: { type: 'string' },
-    json: { type: 'boolean' },
+  const options = { 'data-dir': { type: 'string' }, to: { type: 'string' }, json: { type: 'boolean' } } as const;
+  const given = readRequired(args, environment, options, {
+    'data-dir': 'name the data directory of the stopped node',
+    to: 'name the directory or URL of the archive',
   });
   if (given.kind === 'failure') return given;
-  const { values, positionals } = given.value;
-  if (positionals.length > 0) return failure([`unexpected argument ${JSON.stringify(positionals.join(' '))}`]);
-  const { 'data-dir': directory = environment[VARIABLE] ?? '', to = '', json: isJson = false } = values;
-  const faults = [
-    ...(directory === '' ? ['--data-dir is missing; name the data directory of the stopped node'] : []),
-    ...(to === '' ? ['--to is missing; name the directory or URL of the archive'] : []),
-  ];
-  return faults.length > 0 ? failure(faults) : ok({ directory, to, isJson });
+  const { values, textOf } = given.value;
+  return ok({ directory: textOf('data-dir'), to: textOf('to'), isJson: values.json ?? false });
 }

@@ -26,6 +26,49 @@ export function readOptions<const O extends Options>(
   return faults.length > 0 ? failure(faults) : ok(parseArgs({ args: [...args], options, allowPositionals: true }));
 }
 
+/** The variable in place of the option `--data-dir`. */
+export const DATA_DIR_VARIABLE = 'CAIRN_DATA_DIR';
+
+/**
+ * Reads the options of a command without other arguments. `hints` has the required ones, and what to give them.
+ * `textOf` returns the value of one of these.
+ */
+export function readRequired<const O extends Options, const Name extends string>(
+  args: readonly string[],
+  environment: Readonly<Record<string, string | undefined>>,
+  options: O,
+  hints: Readonly<Record<Name, string>>,
+): Result<{ readonly values: Given<O>['values']; readonly textOf: (name: Name) => string }, readonly string[]> {
+  const given = readOptions(args, options);
+  if (given.kind === 'failure') return given;
+  const { values, positionals } = given.value;
+  const texts = new Map<string, unknown>(Object.entries({ 'data-dir': environment[DATA_DIR_VARIABLE], ...values }));
+  const textOf = (name: string): string => {
+    const text = texts.get(name);
+    return typeof text === 'string' ? text : '';
+  };
+  const faults = [
+    ...(positionals.length > 0 ? [`unexpected argument ${quote(positionals.join(' '))}`] : []),
+    ...Object.entries<string>(hints).flatMap(([name, hint]) =>
+      textOf(name) === '' ? [`--${name} is missing; ${hint}`] : [],
+    ),
+  ];
+  return faults.length > 0 ? failure(faults) : ok({ values, textOf });
+}
+
+const SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
+const DURATION = /^([1-9]\d{0,8})([smhd])$/;
+
+/** Returns seconds, or adds a fault. */
+export function readDuration(option: string, text: string | undefined, faults: string[]): number | undefined {
+  if (text === undefined) return undefined;
+  if (text === '0s') return 0;
+  const [, count, unit = ''] = DURATION.exec(text) ?? [];
+  if (count === undefined)
+    faults.push(`--${option} is ${quote(text)}; it must be a number and s, m, h or d, such as 90d`);
+  return Number(count ?? 0) * (SECONDS[unit] ?? 0);
+}
+
 /** Returns a sentence for each given option of another command. */
 export function misplacedOptions(given: object, options: Options, command: string | undefined): readonly string[] {
   return Object.keys(given).flatMap((name) => {

@@ -18,14 +18,13 @@ import {
   wallClock,
 } from '#cluster';
 import { type CommandPorts, EXIT_REFUSED, refused, runCommandLine } from './command-output.ts';
-import { readOptions } from './option-faults.ts';
+import { DATA_DIR_VARIABLE, readRequired } from './option-faults.ts';
 import type { PeerTlsFiles } from './peer-tls.ts';
 import { type Environment, PEER_TLS_HELP, PEER_TLS_OPTIONS, readPeerTlsOptions } from './peer-tls-options.ts';
 import { renderRefounded, renderSurvey } from './recover-report.ts';
 
 /** A node that does not answer within this time counts as gone. */
 const CLUSTER_ANSWER_MS = 1_500;
-const VARIABLE = 'CAIRN_DATA_DIR';
 
 const RECOVER_HELP = `Usage: cairn recover --data-dir DIRECTORY [--accept-loss CODE] [--json] [--peer-tls-cert-file FILE …]
 
@@ -35,7 +34,7 @@ node must be stopped. Data that only the other nodes had is lost; never start th
 Without --accept-loss the command changes nothing; it shows the data of the node, and the code. With --accept-loss the node
 becomes the first node of a new cluster: start it as before, and start other nodes with empty data directories and --join.
 
-  --data-dir DIRECTORY    Data directory of the node; also as the variable ${VARIABLE}.
+  --data-dir DIRECTORY    Data directory of the node; also as the variable ${DATA_DIR_VARIABLE}.
   --accept-loss CODE      Accepts the loss that was shown with this code.
   --json                  Prints the result as JSON.
 
@@ -146,21 +145,20 @@ async function faultInRefusals(
 }
 
 function readArguments(args: readonly string[], environment: Environment): Result<Asked, readonly string[]> {
-  const given = readOptions(args, {
+  const options = {
     'accept-loss': { type: 'string' },
     'data-dir': { type: 'string' },
     json: { type: 'boolean' },
     ...PEER_TLS_OPTIONS,
-  });
+  } as const;
+  const hints = { 'data-dir': 'name the data directory of the stopped node' };
+  const given = readRequired(args, environment, options, hints);
   if (given.kind === 'failure') return given;
-  const { values, positionals } = given.value;
-  if (positionals.length > 0) return failure([`unexpected argument ${JSON.stringify(positionals.join(' '))}`]);
-  const { 'data-dir': directory = environment[VARIABLE], 'accept-loss': acceptLoss, json: isJson = false } = values;
-  if (directory === undefined || directory === '')
-    return failure(['--data-dir is missing; name the data directory of the stopped node']);
+  const { values, textOf } = given.value;
+  const { 'accept-loss': acceptLoss, json: isJson = false } = values;
   const tls = readPeerTlsOptions(values, environment);
   if (tls.kind === 'failure') return failure([tls.reason]);
-  return ok({ directory, tls: tls.value, acceptLoss, isJson });
+  return ok({ directory: textOf('data-dir'), tls: tls.value, acceptLoss, isJson });
 }
 
 function jsonOf(value: object): string {

@@ -3,19 +3,17 @@
  *
  * Exit code 0: done. 1: refused; the reason is on stderr. 2: the command line is malformed.
  */
-import { failure, ok, type Result } from '#base';
+import { ok, type Result } from '#base';
 import { type CommandPorts, runCommandLine } from './command-output.ts';
-import { readOptions } from './option-faults.ts';
+import { DATA_DIR_VARIABLE, readRequired } from './option-faults.ts';
 import { setAside } from './removed-node.ts';
-
-const VARIABLE = 'CAIRN_DATA_DIR';
 
 const REJOIN_HELP = `Usage: cairn rejoin --data-dir DIRECTORY
 
 Moves the data of a node that was removed from its cluster into DIRECTORY/removed.1, or the next free number. Restart the
 node afterwards with --join: it joins as a new node. The node may be running: a removed node only waits.
 
-  --data-dir DIRECTORY    Data directory of the node; also as the variable ${VARIABLE}.
+  --data-dir DIRECTORY    Data directory of the node; also as the variable ${DATA_DIR_VARIABLE}.
 
 Refused unless the node was started on this directory after its removal.
 `;
@@ -27,11 +25,9 @@ interface RejoinPorts extends CommandPorts {
 /** Runs the command. @returns the exit code */
 export function rejoinCommand(args: readonly string[], ports: RejoinPorts): Promise<number> {
   const read = (given: readonly string[]): Result<string, readonly string[]> => {
-    const options = readOptions(given, { 'data-dir': { type: 'string' } });
-    if (options.kind === 'failure') return options;
-    const directory = options.value.values['data-dir'] ?? ports.environment[VARIABLE] ?? '';
-    if (directory !== '') return ok(directory);
-    return failure(['--data-dir is missing; name the data directory of the removed node']);
+    const hints = { 'data-dir': 'name the data directory of the removed node' };
+    const options = readRequired(given, ports.environment, { 'data-dir': { type: 'string' } }, hints);
+    return options.kind === 'failure' ? options : ok(options.value.textOf('data-dir'));
   };
   const run = async (directory: string): Promise<number> => {
     ports.out(`The old data is in ${await setAside(directory)}. Restart the node: it joins as a new one.\n`);

@@ -4,27 +4,13 @@
  * Exit code 0: done. 1: refused, or an object of the archive is missing or damaged; the reason is on stderr. 2: the
  * command line is malformed.
  */
-import { type ArchivePorts, planRestore, type RestorePlan, type RestorePoint, readObject } from '#archive';
-import {
-  DatabaseError,
-  failure,
-  instantToMs,
-  isRevision,
-  ok,
-  parseHex,
-  parseInstant,
-  quote,
-  type Result,
-  toDatabaseId,
-  toHex,
-} from '#base';
-import { type DatabaseToRestore, nativeRandom, type Restored, restoreNode, wallClock } from '#cluster';
-import { recordsOfSegment } from '#storage';
-import { archiveAt, findArchives } from './archive-place.ts';
-import { runCommandLine } from './command-output.ts';
-import { readOptions } from './option-faults.ts';
-
-const VARIABLE = 'CAIRN_DATA_DIR';
+import { planRestore, type RestorePlan, type RestorePoint } from '#archive';
+import { DatabaseError, failure, instantToMs, isRevision, ok, parseInstant, quote, type Result, toHex } from '#base';
+import { nativeRandom, type Restored, restoreNode, wallClock } from '#cluster';
+import { archiveAt, findArchives, refuseTwins } from './archive-place.ts';
+import { archivedDatabase } from './archived-database.ts';
+import { type CommandPorts, runCommandLine } from './command-output.ts';
+import { DATA_DIR_VARIABLE, readRequired } from './option-faults.ts';
 
 const RESTORE_HELP = `Usage: cairn restore --from ARCHIVE --data-dir DIRECTORY [--database NAME]… [--revision N | --time TIME] [--json]
 
@@ -32,7 +18,7 @@ Founds a new cluster of one node with databases from an archive. Each is a new i
 one, and with its chain hashes. Start the node afterwards; other nodes join it with empty data directories.
 
   --from ARCHIVE          A directory, or s3://BUCKET/PREFIX.
-  --data-dir DIRECTORY    Data directory of the new node: empty, or not there; also as the variable ${VARIABLE}.
+  --data-dir DIRECTORY    Data directory of the new node: empty, or not there; also as the variable ${DATA_DIR_VARIABLE}.
   --database NAME         Restores only this database, which may also be named by its id. May be repeated.
   --revision N            Restores the one database up to this revision.
   --time TIME             Restores everything that was recorded up to this time, such as 2026-11-30T14:00:00Z.
@@ -41,9 +27,7 @@ one, and with its chain hashes. Start the node afterwards; other nodes join it w
 API keys are not archived. See docs/operations/backup.md.
 `;
 
-export interface RestorePorts {
-  readonly out: (text: string) => void;
-  readonly err: (text: string) => void;
+export interface RestorePorts extends CommandPorts {
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
@@ -68,38 +52,15 @@ export function restoreCommand(args: readonly string[], ports: RestorePorts): Pr
 async function restore({ from, directory, databases, point, isJson }: Asked, ports: RestorePorts): Promise<number> {
   const archive = await archiveAt(from);
   const found = await findArchives(archive, databases);
+  refuseTwins(found);
   if (point.kind === 'revision' && found.length > 1) {
     throw new DatabaseError('invalid_argument', '--revision is of one database; name it by --database');
   }
   const plans = found.map(({ databaseId, opened }) => planRestore(opened, databaseId, point));
-  const wanted = plans.map((plan) => toRestore(archive, plan, point));
+  const wanted = plans.map((plan) => archivedDatabase(archive, plan, point));
   const restored = await restoreNode(directory, wanted, { nowMs: wallClock.nowMs(), random: nativeRandom });
   ports.out(isJson ? jsonOf(restored, plans) : render(restored, plans));
   return 0;
-}
-
-function toRestore(archive: ArchivePorts, plan: RestorePlan, point: RestorePoint): DatabaseToRestore {
-  const { database, chainHash } = plan.manifest;
-  const { name, createdAtMs, id, root } = database;
-  return {
-    name,
-    createdAtMs,
-    databaseId: toDatabaseId(id),
-    rootId: toDatabaseId(root),
-    history: historyOf(archive, plan),
-    point: {
-      ...(point.kind === 'revision' && { revision: point.revision }),
-      ...(point.kind === 'time' && { timeMs: point.ms }),
-    },
-    chainHash: point.kind === 'end' ? parseHex(chainHash) : undefined,
-  };
-}
-
-async function* historyOf(archive: ArchivePorts, { objects }: RestorePlan): AsyncGenerator<Uint8Array> {
-  for (const object of objects) {
-    const chunks = await readObject(archive, object);
-    yield* object.isSegment ? recordsOfSegment(chunks) : chunks;
-  }
 }
 
 function render({ identity, databases }: Restored, plans: readonly RestorePlan[]): string {
@@ -125,26 +86,24 @@ function readArguments(
   args: readonly string[],
   environment: RestorePorts['environment'],
 ): Result<Asked, readonly string[]> {
-  const given = readOptions(args, {
+  const options = {
     from: { type: 'string' },
     'data-dir': { type: 'string' },
     database: { type: 'string', multiple: true },
     revision: { type: 'string' },
     time: { type: 'string' },
     json: { type: 'boolean' },
+  } as const;
+  const given = readRequired(args, environment, options, {
+    from: 'name the directory or URL of the archive',
+    'data-dir': 'name an empty directory for the new node',
   });
   if (given.kind === 'failure') return given;
-  const { values, positionals } = given.value;
-  const { 'data-dir': directory = environment[VARIABLE] ?? '', from = '', database = [], revision, time } = values;
+  const { values, textOf } = given.value;
+  const { database: databases = [], revision, time, json: isJson = false } = values;
   const point = pointOf(revision, time);
-  const faults = [
-    ...(positionals.length > 0 ? [`unexpected argument ${JSON.stringify(positionals.join(' '))}`] : []),
-    ...(from === '' ? ['--from is missing; name the directory or URL of the archive'] : []),
-    ...(directory === '' ? ['--data-dir is missing; name an empty directory for the new node'] : []),
-    ...(typeof point === 'string' ? [point] : []),
-  ];
-  if (faults.length > 0 || typeof point === 'string') return failure(faults);
-  return ok({ from, directory, databases: database, point, isJson: values.json ?? false });
+  if (typeof point === 'string') return failure([point]);
+  return ok({ from: textOf('from'), directory: textOf('data-dir'), databases, point, isJson });
 }
 
 /** Returns a text for options that are wrong. */

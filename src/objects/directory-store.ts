@@ -64,6 +64,10 @@ export class DirectoryStore implements ObjectStore {
     return names.filter((name) => name.startsWith(prefix)).toSorted();
   }
 
+  async remove(name: string): Promise<void> {
+    await unlink(this.#pathOf(name)).catch(IGNORING_MISSING);
+  }
+
   #pathOf(name: string): string {
     if (name.split('/').includes('..')) throw new DatabaseError('internal', `"${name}" is no name of an object`);
     return join(this.#root, name);

@@ -6,6 +6,7 @@
  */
 import { Readable } from 'node:stream';
 import {
+  DeleteObjectCommand,
   GetObjectCommand,
   HeadObjectCommand,
   ListObjectsV2Command,
@@ -95,6 +96,11 @@ export class S3Store implements ObjectStore {
       token = page?.NextContinuationToken;
     } while (token !== undefined);
     return names.toSorted();
+  }
+
+  async remove(name: string): Promise<void> {
+    const command = new DeleteObjectCommand(this.#named(name));
+    await this.#call(name, MISSING, () => this.#client.send(command));
   }
 
   /** Returns false when there must be no object with the name, and there is one. */

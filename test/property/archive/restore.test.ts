@@ -158,10 +158,69 @@ it('says up to which revision the archive can be restored without the damaged ob
     const bytes = store.objects.get(name) ?? new Uint8Array(0);
     store.objects.delete(name);
     const basis = segments[index - 1]?.revision ?? 0;
-    const hint = `object ${name} of the archive cannot be used: it is missing; the archive can be restored up to revision`;
-    await expect(restored(store, { kind: 'end' })).rejects.toThrow(`${hint} ${basis}`);
+    const hint = basis === 0 ? 'nothing can be' : `the archive can be restored up to revision ${basis - 1}`;
+    const fault = `object ${name} of the archive cannot be used: it is missing; ${hint}`;
+    await expect(restored(store, { kind: 'end' })).rejects.toThrow(fault);
     const point = { kind: 'revision', revision: basis - 1 } as const;
     expect(basis === 0 || isExact(archive, await restored(store, point), point)).toBe(true);
     store.objects.set(name, bytes);
   }
 });
+
+it('restores exactly up to the revision that it names, wherever the archive is cut or damaged', async () => {
+  const archive = await archived([1, 2, 5]);
+  const { store } = archive;
+  const objects = [...store.objects].map(([name, bytes]) => ({ name, bytes }));
+  const newest = objects.findLast(({ name }) => name.includes('/manifests/'))?.name;
+  const total = objects.reduce((sum, { bytes }) => sum + bytes.length, 0);
+  const places = fc.sample(fc.nat(total - 1), { numRuns: 200, seed: 33 });
+  const cases = [
+    ...objects.flatMap(({ name, bytes }) => [
+      { name, damaged: undefined },
+      { name, damaged: bytes.subarray(0, bytes.length >> 1) },
+    ]),
+    ...places.map((place) => changedAt(objects, place)),
+  ];
+  const outcomes = new Set<string>();
+  for (const { name, damaged } of cases) {
+    for (const each of objects) store.objects.set(each.name, each.bytes);
+    if (damaged === undefined) store.objects.delete(name);
+    else store.objects.set(name, damaged);
+    outcomes.add(await outcomeOf(archive, { name, isOlder: name === newest && damaged === undefined }));
+  }
+  expect(outcomes).toEqual(new Set(['exact', 'exact up to the revision', 'nothing']));
+});
+
+/** A restore, and one up to the revision that its refusal names. */
+async function outcomeOf(archive: Archive, { name, isOlder }: Damage): Promise<string> {
+  const { store } = archive;
+  const found = await restoredOrFault(store, { kind: 'end' });
+  if (found instanceof Uint8Array) {
+    const least: RestorePoint = isOlder ? { kind: 'revision', revision: -1 } : { kind: 'end' };
+    return isExact(archive, found, least) ? 'exact' : `${found.length} bytes after damage of ${name}`;
+  }
+  if (found.object !== name) return found.message;
+  if (found.message.endsWith('; nothing can be restored without it')) return 'nothing';
+  const [, revision] = /; the archive can be restored up to revision (\d+)$/.exec(found.message) ?? [];
+  const point = { kind: 'revision', revision: Number(revision) } as const;
+  const again = await restoredOrFault(store, point);
+  const isRight = again instanceof Uint8Array && isExact(archive, again, point);
+  return isRight ? 'exact up to the revision' : `not restored to what was named: ${found.message}`;
+}
+
+/** The object with this byte, when all are one behind the other, and the byte changed. */
+function changedAt(
+  objects: readonly { readonly name: string; readonly bytes: Uint8Array }[],
+  place: number,
+): { readonly name: string; readonly damaged: Uint8Array } {
+  let at = place;
+  for (const { name, bytes } of objects) {
+    if (at < bytes.length) {
+      const damaged = bytes.slice();
+      damaged[at] = (damaged[at] ?? 0) ^ (1 << (place % 8));
+      return { name, damaged };
+    }
+    at -= bytes.length;
+  }
+  throw new Error(`the objects have less than ${place} bytes`);
+}

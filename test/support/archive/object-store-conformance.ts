@@ -58,6 +58,9 @@ export function objectStoreConformance(open: () => ObjectStore): void {
       expect(created.filter(Boolean)).toHaveLength(1);
       expect(await read(store, NAMES[2])).toBe(`by caller ${created.indexOf(true)}`);
       expect(await store.create(NAMES[2], text('later'))).toBe(false);
+      await store.remove(NAMES[2]);
+      expect(await store.create(NAMES[2], text('later'))).toBe(true);
+      expect(await read(store, NAMES[2])).toBe('later');
     });
 
     it('lists names by prefix, in order', async () => {
@@ -68,6 +71,13 @@ export function objectStoreConformance(open: () => ObjectStore): void {
       expect(await store.list('databases/one/manifests/0000000000')).toHaveLength(2);
       expect(await store.list('')).toHaveLength(5);
       expect(await store.list('nothing/there')).toEqual([]);
+    });
+
+    it('removes objects, also those that do not exist', async () => {
+      await store.put(NAMES[0], text('first'));
+      await store.remove(NAMES[0]);
+      await store.remove(NAMES[0]);
+      expect([await read(store, NAMES[0]), await store.list('')]).toEqual([undefined, []]);
     });
 
     it('keeps the old object when the new one cannot be read', async () => {

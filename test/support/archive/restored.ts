@@ -21,15 +21,20 @@ export async function restoredOrFault(store: SimulatedStore, point: RestorePoint
 
 export interface WrittenManifest {
   readonly number: number;
+  readonly writtenAtMs: number;
   readonly basis: { readonly number: number; readonly hash: string } | null;
   readonly segments: readonly WrittenObject[];
-  readonly tails: readonly WrittenObject[];
+  readonly tails: readonly WrittenTail[];
 }
 
 export interface WrittenObject {
   readonly hash: string;
   readonly end: number;
   readonly revision: number;
+}
+
+export interface WrittenTail extends WrittenObject {
+  readonly number: number;
 }
 
 /** All manifests, by number. */
@@ -49,10 +54,15 @@ export function manifestIn(store: SimulatedStore, name: string): WrittenManifest
 /** The records that a manifest covers. */
 export function recordsOf(store: SimulatedStore, { segments, tails }: WrittenManifest): Uint8Array {
   const files = segments.map(({ hash }) => bytesOf(store, `segments/${hash}`).subarray(SEGMENT_HEADER.length));
-  return Buffer.concat([
-    ...files,
-    ...tails.map(({ hash }) => bytesOf(store, `databases/${DATABASE.id}/tails/${hash}`)),
-  ]);
+  return Buffer.concat([...files, ...tails.map((tail) => bytesOf(store, tailName(tail)))]);
+}
+
+export function tailName({ number, hash }: WrittenTail): string {
+  return `databases/${DATABASE.id}/tails/${String(number).padStart(12, '0')}-${hash}`;
+}
+
+export function manifestName(number: number): string {
+  return `databases/${DATABASE.id}/manifests/${String(number).padStart(12, '0')}`;
 }
 
 function bytesOf(store: SimulatedStore, name: string): Uint8Array {

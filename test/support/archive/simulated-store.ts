@@ -22,6 +22,8 @@ export class SimulatedStore implements ObjectStore {
   readonly objects: Map<string, Uint8Array> = new Map();
   /** Called after an object was created. */
   onCreated: ((name: string) => void) | undefined;
+  /** Called after an object was removed. */
+  onRemoved: ((name: string) => void) | undefined;
   disturbance: Disturbance | undefined;
   /** All names, after each change. */
   readonly #listings: (readonly string[])[] = [[]];
@@ -59,6 +61,13 @@ export class SimulatedStore implements ObjectStore {
     return this.#call(`list ${prefix}`, () => {
       const age = this.disturbance?.age(this.#listings.length) ?? 0;
       return (this.#listings.at(-1 - age) ?? []).filter((name) => name.startsWith(prefix));
+    });
+  }
+
+  remove(name: string): Promise<void> {
+    return this.#call(`remove ${name}`, () => {
+      this.#change(name, undefined);
+      this.onRemoved?.(name);
     });
   }
 

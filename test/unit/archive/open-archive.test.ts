@@ -4,7 +4,8 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { type ObjectStore, openArchive } from '#archive';
-import { manifestNumber, manifestObject } from '../../../src/archive/archive-names.ts';
+import { manifestObject, numberIn } from '../../../src/archive/archive-names.ts';
+import { keptNumbers } from '../../../src/archive/open-archive.ts';
 import { DATABASE, newHash } from '../../support/archive/archived-history.ts';
 
 /** The search does not need manifests that two of the next larger step follow. */
@@ -21,7 +22,7 @@ async function found(last: number, shown: number): Promise<readonly [number, num
     list: async () => (shown === 0 ? [] : [manifestObject(DATABASE.id, shown)]),
     size: async (name) => {
       asked += 1;
-      const number = manifestNumber(name);
+      const number = numberIn(name);
       return number <= last && isNeeded(number, last) ? 1 : undefined;
     },
     get: async () => undefined,
@@ -44,4 +45,11 @@ it('finds the last manifest from any listing of earlier ones', async () => {
 
 it('asks four questions when the listing is fresh', async () => {
   expect(await found(40_000, 40_000)).toEqual([40_000, 4]);
+});
+
+it('keeps the manifests that the search needs, and no others', () => {
+  for (const last of [0, 1, 31, 32, 63, 64, 65, 127, 2_048, 2_049, 40_000, 65_536, 65_600, 100_003]) {
+    const needed = Array.from({ length: last }, (_, index) => index + 1).filter((number) => isNeeded(number, last));
+    expect([...keptNumbers(last)].toSorted((one, other) => one - other)).toEqual(needed);
+  }
 });

@@ -146,7 +146,7 @@ describe('cairn backup and cairn restore', () => {
     const changed = Buffer.from(bytes);
     changed[30] = (changed[30] ?? 0) ^ 1;
     writeFileSync(path, changed);
-    const hint = 'the archive can be restored up to revision 0';
+    const hint = 'nothing can be restored without it';
     expect(await restore('new')).toMatchObject({
       code: 1,
       out: '',

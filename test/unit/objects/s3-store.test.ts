@@ -80,6 +80,7 @@ describe('another service', () => {
       () => store.get('aa'),
       () => store.size('aa'),
       () => store.list('aa'),
+      () => store.remove('aa'),
       () => store.put('aa', contentOf(Buffer.alloc(2_000_000))),
       () => store.create('aa', contentOf(Buffer.from('x'))),
     ];
