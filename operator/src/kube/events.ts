@@ -43,8 +43,9 @@ const SERIES_MAX = 512;
 const PENDING_MAX = 100;
 const BURST = 25;
 const REFILL_MS = 10_000;
-/** Limit of the API server. */
+/** Limits of the API server. The name of an event has a suffix. */
 const NOTE_LENGTH_MAX = 1024;
+const NAME_LENGTH_MAX = 240;
 
 export class EventRecorder {
   readonly #api: Api;
@@ -104,7 +105,8 @@ export class EventRecorder {
     }
     const { namespace = 'default', name, uid } = regarding.metadata;
     const suffix = Math.floor(this.#api.runtime.random() * 2 ** 48).toString(16);
-    const own = { namespace, name: `${name}.${suffix}` };
+    const begin = name.slice(0, NAME_LENGTH_MAX).replace(/[-.]+$/, '');
+    const own = { namespace, name: `${begin}.${suffix}` };
     this.#series.set(key, { path: pathOf(EVENTS, own), count: 1, lastMs: nowMs, writtenMs: nowMs });
     for (const oldest of this.#series.keys()) {
       if (this.#series.size <= SERIES_MAX) break;

@@ -119,6 +119,16 @@ describe('a recorder of events', () => {
     expect(written()).toHaveLength(2);
   });
 
+  it('names an event of an object with the longest name as the API server allows', async () => {
+    const { recorder: events, events: written } = recorder();
+    const name = `${'a'.repeat(239)}-${'b'.repeat(13)}`;
+    events.record({ ...regarding, metadata: { ...regarding.metadata, name } }, text('a'));
+    await events.flush();
+    const [event] = written() as unknown as [KubeObject];
+    expect(event.metadata.name).toMatch(/^a{239}\.[0-9a-f]{1,12}$/);
+    expect(event).toMatchObject({ regarding: { name } });
+  });
+
   it('creates a new event when the server has deleted the old one, and continues after a failed write', async () => {
     const { recorder: events, events: written, server, errors } = recorder();
     events.record(regarding, text('a'));
