@@ -125,7 +125,7 @@ export function labelsOf({ spec }: EventAccess): Readonly<Record<string, string>
 }
 
 export function annotationsOf({ spec }: EventAccess, { rotateKey }: Contents): Readonly<Record<string, string>> {
-  return { ...spec.secret.annotations, ...(rotateKey !== undefined && { [ROTATE_KEY]: rotateKey }) };
+  return defined({ ...spec.secret.annotations, [ROTATE_KEY]: rotateKey });
 }
 
 function rotateKeyOf({ metadata }: Secret): string | undefined {

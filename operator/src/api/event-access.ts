@@ -5,7 +5,6 @@ import {
   annotations,
   clusterRef,
   commonStatus,
-  dataKey,
   GRANTED_DATABASES,
   labels,
   objectName,
@@ -42,7 +41,11 @@ const SECRET: f.Shape = f.shape(
   'KeySecret',
   {
     'name?': objectName('The name of the Secret; without it metadata.name. It cannot be changed.'),
-    key: dataKey('Key of the Secret that has the API key.', { default: 'api-key' }),
+    key: f.text('Key of the Secret that has the API key. It does not begin with a dot.', 253, {
+      min: 1,
+      pattern: '^[-_a-zA-Z0-9][-._a-zA-Z0-9]*$',
+      default: 'api-key',
+    }),
     'labels?': labels('Labels of the Secret.'),
     'annotations?': annotations('Annotations of the Secret.'),
   },

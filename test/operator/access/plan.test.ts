@@ -75,6 +75,7 @@ function worldOf(sketch: Sketch): World {
 const FOREIGN = { metadata: { name: 'orders', uid: 's', resourceVersion: '1' } };
 const GOOD = { texts: { 'api-key': FIRST }, keys: [key(FIRST)] };
 const PAST = { expiresAt: '2026-11-29T11:00:00Z' };
+const ANNOTATED = { secret: { key: 'api-key', annotations: { 'cairn.dev/rotate-key': 'mine' } } };
 const OLD = { createdMs: NOW - 4_000_000 };
 
 const CASES: readonly (readonly [name: string, sketch: Sketch, plan: readonly string[], reason?: string])[] = [
@@ -90,6 +91,7 @@ const CASES: readonly (readonly [name: string, sketch: Sketch, plan: readonly st
   ['replaces a key with another secret', { ...GOOD, keys: [key(FIRST, { sha256: '0' })] }, ['write-secret']],
   ['replaces a key with another name', { ...GOOD, keys: [key(FIRST, { name: 'x' })] }, ['write-secret']],
   ['replaces a key that expires too early', { ...GOOD, keys: [key(FIRST, { expiresMs: NOW + 1 })] }, ['write-secret']],
+  ['keeps a key when the spec gives its Secret the annotation of the operator', { ...GOOD, spec: ANNOTATED }, [], 'Issued'],
   ['replaces a key on demand', { ...GOOD, rotation: { rotateKey: 'b' }, rotatedFor: 'a' }, ['write-secret'], 'Issued'],
   [
     'replaces a key after days',

@@ -358,4 +358,5 @@ export const REFUSED: readonly (readonly [KindName, Spec, string])[] = [
   ['Presenter', { offers: [{ contentType: 'a/b' }, { contentType: 'a/b' }] }, 'Duplicate value'],
   ['EventAccess', { grants: [] }, 'spec.grants'],
   ['EventAccess', { expiresAt: 'tomorrow' }, 'spec.expiresAt'],
+  ['EventAccess', { secret: { key: '.next' } }, 'spec.secret.key'],
 ];
