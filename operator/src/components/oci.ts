@@ -2,7 +2,7 @@
  * A client of the OCI distribution API, for artifacts with one layer: a reference becomes the digest of its layer, and
  * the layer its bytes, which are verified.
  */
-import { sha256Of } from '../kube/index.ts';
+import { asError, sha256Of } from '../kube/index.ts';
 
 export interface Credential {
   readonly username: string;
@@ -82,7 +82,7 @@ export class Registry {
 
   #fetch(url: string, accept: string): Promise<Response> {
     const authorization = this.#authorization === undefined ? {} : { authorization: this.#authorization };
-    return fetch(url, { headers: { accept, ...authorization }, signal: AbortSignal.timeout(TIMEOUT_MS) });
+    return request(url, { accept, ...authorization });
   }
 
   /** Answers the challenge of a registry: with the credential, or with a token that a service gives for it. */
@@ -95,7 +95,7 @@ export class Registry {
     );
     const realm = fields.get('realm');
     if (!/^bearer /i.test(challenge) || realm === undefined) {
-      if (basic === undefined) throw new Error('the registry needs a credential: set pullSecretName');
+      if (basic === undefined) throw new Error(`set pullSecretName to a Secret with a credential for ${this.#reference.host}`);
       return basic;
     }
     const url = new URL(realm);
@@ -106,7 +106,7 @@ export class Registry {
       if (value !== undefined) url.searchParams.set(name, value);
     }
     const headers = basic === undefined ? {} : { authorization: basic };
-    const response = await fetch(url, { headers, signal: AbortSignal.timeout(TIMEOUT_MS) });
+    const response = await request(url, headers);
     if (!response.ok) throw new Error(`the token service answered ${response.status}`);
     const body = await read(response, realm, MANIFEST_BYTES_MAX);
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- an absent token is refused below
@@ -138,6 +138,16 @@ function parse(reference: string): Reference {
   const [, host, repository = '', tag = 'latest', digest] = REFERENCE.exec(reference) ?? [];
   if (host === undefined) throw new Error(`${reference} is not the reference of an artifact`);
   return { host, repository, version: digest ?? tag };
+}
+
+/** The message of `fetch` says only that it has failed; the cause says why. */
+async function request(url: string | URL, headers: Readonly<Record<string, string>>): Promise<Response> {
+  try {
+    return await fetch(url, { headers, signal: AbortSignal.timeout(TIMEOUT_MS) });
+  } catch (error) {
+    const { message, cause } = asError(error);
+    throw new Error(`${url}: ${cause === undefined ? message : asError(cause).message}`, { cause: error });
+  }
 }
 
 async function read(response: Response, what: string, bytesMax: number): Promise<Buffer> {

@@ -1,6 +1,8 @@
 // Goal: the registry client resolves and verifies artifacts, and answers challenges. Method: a registry on loopback.
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { promisify } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
 import { credentialFor, digestOf, Registry } from '../../../operator/src/components/index.ts';
 
@@ -59,6 +61,15 @@ it('gets a token with the credential of the pull secret', async () => {
   const registry = new Registry(reference, credentialFor(reference, config));
   expect(await registry.load(await registry.resolve())).toEqual(WASM);
   await expect(new Registry(reference).resolve()).rejects.toThrow('the token service answered 403');
+});
+
+it('says why a registry cannot be reached', async () => {
+  const closed = createServer().listen(0, '127.0.0.1');
+  await once(closed, 'listening');
+  const { port } = closed.address() as AddressInfo;
+  await promisify(closed.close.bind(closed))();
+  const reason = `http://127.0.0.1:${port}/v2/team/balances/manifests/1: connect ECONNREFUSED 127.0.0.1:${port}`;
+  await expect(new Registry(`127.0.0.1:${port}/team/balances:1`).resolve()).rejects.toThrow(reason);
 });
 
 it.each<readonly [string, Plan, string, string]>([
