@@ -126,7 +126,8 @@ class DatabaseWork {
     const isLeft = resource.spec.reclaimPolicy === 'Delete' && found.kind !== 'none';
     if (!isLeft || resource.metadata.deletionTimestamp === undefined) return;
     const why = cluster.kind === 'gone' ? 'its cluster is gone' : 'it is another one, or the deletion was given up';
-    this.#tell(world, { type: 'Warning', reason: 'DatabaseLeft', note: `the database was not deleted: ${why}` });
+    const named = `${databaseNameOf(resource)} (${resource.status?.databaseID ?? 'of unknown id'})`;
+    this.#tell(world, { type: 'Warning', reason: 'DatabaseLeft', note: `database ${named} was not deleted: ${why}` });
   }
 
   #tell({ resource }: World, text: Omit<EventText, 'action'>): void {

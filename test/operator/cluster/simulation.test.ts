@@ -2,6 +2,7 @@
 // Method: the real controller against naive models of Kubernetes and of a cluster. The rules KC1 to KC6, KC8 and KC12
 // are checked against the models at each write (model/safety.ts). Each rule of the plan has its rows in plan.test.ts.
 import { describe, expect, it } from 'vitest';
+import { refusal } from './model/cairn.ts';
 import { type Edit, Run } from './model/run.ts';
 
 const STEPS = 600;
@@ -99,12 +100,13 @@ describe('number of nodes', () => {
 
   it('reports the reason when the cluster refuses to remove a node', async () => {
     const run = await installed();
-    run.cairn.decommission = () => Promise.reject(new Error('without node 3 there would be no quorum of shop'));
+    run.cairn.decommission = () => Promise.reject(refusal('FAILED_PRECONDITION', 'no quorum without node 3'));
     run.edit({ replicas: 1 });
     await run.until(() => false, 40);
     expect(run.condition('Progressing')).toMatchObject({
       status: 'False',
-      message: expect.stringMatching(/no quorum of shop/),
+      reason: 'Refused',
+      message: expect.stringMatching(/no quorum without node 3/),
     });
     expect(run.condition('Quiesced')?.status).toBe('False');
     expect(podsOf(run)).toHaveLength(3);

@@ -135,5 +135,10 @@ it('a deletion is abandoned when the cluster is deleted, or unreachable for an h
     await runtime.advance(ms);
     expect(world.resource('shop')).toBeUndefined();
     expect(cairn.databases.has('shop')).toBe(true);
+    const notes = world.server.store
+      .list('/apis/events.k8s.io/v1/events')
+      .flatMap(({ reason, note }) => (reason === 'DatabaseLeft' ? [note] : []));
+    const why = isGone ? 'its cluster is gone' : 'it is another one, or the deletion was given up';
+    expect(notes).toEqual([`database shop (id-1) was not deleted: ${why}`]);
   }
 });

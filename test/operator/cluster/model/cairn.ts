@@ -389,7 +389,7 @@ export class CairnModel implements ClusterAdmin {
   }
 }
 
-function refusal(code: keyof typeof status, details: string): CallError {
+export function refusal(code: keyof typeof status, details: string): CallError {
   const fields = { code: status[code], details, metadata: new Metadata() };
   return new CallError(Object.assign(new Error(details), fields), 'model');
 }
