@@ -273,7 +273,7 @@ const CONDITIONS = {
   VersionUniform: 'All nodes run spec.version, and the upgrade to it is final.',
   TLSReady: 'Certificates are valid and are renewed in time.',
   StorageHealthy: 'All volumes have the size that they should have, and room.',
-  ComponentsSynced: 'All components of all databases are compiled on all nodes.',
+  ComponentsSynced: 'No node refuses a component of an active version.',
   ConfigurationApplied: 'All pods run with what the spec says.',
   Quiesced: 'The operator has nothing left to do for this generation.',
   Stable: 'Ready, ConfigurationApplied, VersionUniform and Quiesced: what a pipeline waits for.',

@@ -88,7 +88,7 @@ const ANALYSIS: f.Shape = f.shape(
       0,
       100,
     ),
-    'maxTraps?': f.wholeNumber('Number of traps that a step may have.', 0, 1_000_000),
+    'maxTraps?': f.wholeNumber('Number of calls that may trap.', 0, 1_000_000),
     'maxFoldMilliseconds?': f.wholeNumber('Time within which 99 of 100 folds must end.', 1, 600_000),
     onFailure: f.choice(
       'RollBack: the previous version becomes active again. Pause: the rollout stops until the spec changes.',

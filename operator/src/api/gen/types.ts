@@ -718,7 +718,7 @@ export interface RolloutStep {
 export interface RolloutAnalysis {
   /** Share of calls that may fail. A command that the component refuses is not a failure. */
   readonly maxErrorPercent?: number;
-  /** Number of traps that a step may have. */
+  /** Number of calls that may trap. */
   readonly maxTraps?: number;
   /** Time within which 99 of 100 folds must end. */
   readonly maxFoldMilliseconds?: number;
@@ -959,7 +959,7 @@ export interface AccessGrant {
 export interface KeySecret {
   /** The name of the Secret; without it metadata.name. It cannot be changed. */
   readonly name?: string;
-  /** Key of the Secret that has the API key. */
+  /** Key of the Secret that has the API key. It does not begin with a dot. */
   readonly key: string;
   /** Labels of the Secret. */
   readonly labels?: Readonly<Record<string, string>>;
