@@ -91,10 +91,13 @@ async function controlClusters(
   { api, onError, recorder, identities }: ClusterPorts,
 ): Promise<ClusterInformers> {
   const served = await servedKinds(api);
+  // A kind that is served later, such as that of cert-manager, needs an informer: the operator starts again.
+  operator.endWhen(async () => (await servedKinds(api)).some((kind) => !served.includes(kind)));
   const servedGroups = new Set(served.map(groupOf));
   const readsKubeNodes = namespace === undefined;
   const informers = new ClusterInformers(api, { onError, owned: served, namespace, readsKubeNodes });
-  operator.follow(CAIRN_CLUSTER.plural, informers.clusters, informers);
+  operator.follow(CAIRN_CLUSTER.plural, informers.clusters);
+  for (const [resource, informer] of informers.others) operator.follow(resource, informer, { isReported: false });
   const events = recorder('clusters');
   const secrets = new SecretsController({ api, clusterOf: (key) => informers.cluster(key), events });
   operator.control(secrets, [sourceOf(informers.clusters)]);

@@ -2,6 +2,7 @@
 import { CAIRN_CLUSTER, type CairnCluster } from '../api/index.ts';
 import {
   type Api,
+  type Followed,
   Informer,
   isOwnedBy,
   type Kind,
@@ -47,10 +48,14 @@ export class ClusterInformers {
     this.#kubeNodes = readsKubeNodes ? new Informer(api, pathOf(KUBE_NODE), { onError }) : undefined;
   }
 
-  async run(signal: AbortSignal): Promise<void> {
-    const { clusters } = this;
-    const others = [this.#pods, this.#claims, ...this.#owned.values()];
-    await Promise.all([clusters.run(signal), this.#kubeNodes?.run(signal), ...others.map((each) => each.run(signal))]);
+  /** All informers but that of the clusters, by the plurals of their kinds. They must run, too. */
+  get others(): ReadonlyMap<string, Followed> {
+    return new Map<string, Followed>([
+      [POD.plural, this.#pods],
+      [CLAIM.plural, this.#claims],
+      ...[...this.#owned].map(([{ plural }, informer]) => [plural, informer] as const),
+      ...(this.#kubeNodes === undefined ? [] : [[KUBE_NODE.plural, this.#kubeNodes] as const]),
+    ]);
   }
 
   /** Changes of a cluster and of its objects. Kubernetes nodes change every few seconds, so they are not among them. */

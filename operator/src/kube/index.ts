@@ -17,7 +17,7 @@ export { apply, applyStatus, type Wanted, writeStatus } from './apply.ts';
 export { type Condition, conditionsOf, type Finding } from './conditions.ts';
 export { type Controller, ControllerLoop, type Outcome, type Pass, type Source, sourceOf } from './controller.ts';
 export { EventRecorder, type EventText } from './events.ts';
-export { type Handlers, Informer, type InformerOptions } from './informer.ts';
+export { type Followed, type Handlers, Informer, type InformerOptions } from './informer.ts';
 export { Elector, type Lease, type Term } from './lease.ts';
 export {
   defined,
@@ -32,6 +32,6 @@ export {
   timestamp,
 } from './objects.ts';
 export { KeyedQueue, type QueueOptions, type Work } from './queue.ts';
-export { type Runtime, systemRuntime } from './runtime.ts';
+export { delay, type Runtime, systemRuntime } from './runtime.ts';
 export { CONFIG_MAP, type ConfigMap, dataOf, SECRET, type Secret, type Texts, textIn, textsOf } from './secrets.ts';
 export { HttpsTransport, type Transport, type TransportRequest, type TransportResponse } from './transport.ts';

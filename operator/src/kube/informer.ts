@@ -42,6 +42,9 @@ const SETTLED_MS = 30_000;
 const RELIST_MS = 600_000;
 const FAULT = 500;
 
+/** An informer of any kind of object. */
+export type Followed = Pick<Informer<KubeObject>, 'items' | 'run' | 'staleMs' | 'synced'>;
+
 export class Informer<Item extends KubeObject> {
   readonly #api: Api;
   readonly #path: string;

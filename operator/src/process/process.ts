@@ -3,13 +3,13 @@ import {
   type Api,
   type Controller,
   ControllerLoop,
+  delay,
   Elector,
-  type Informer,
-  type KubeObject,
+  type Followed,
   type Source,
   type Term,
 } from '../kube/index.ts';
-import type { Telemetry } from './telemetry.ts';
+import type { FollowOptions, Telemetry } from './telemetry.ts';
 
 export interface ProcessOptions {
   readonly api: Api;
@@ -22,7 +22,10 @@ export interface ProcessOptions {
   readonly onError: (error: unknown) => void;
 }
 
+const END_CHECK_MS = 300_000;
+
 export class OperatorProcess {
+  #isOver: () => Promise<boolean> = () => Promise.resolve(false);
   readonly #options: ProcessOptions;
   readonly #followed: ((signal: AbortSignal) => Promise<void>)[] = [];
   readonly #loops: ((term: Term) => Promise<void>)[] = [];
@@ -31,14 +34,10 @@ export class OperatorProcess {
     this.#options = options;
   }
 
-  /** Runs an informer, or `all` that it belongs to, while the process runs: a new leader then has all objects. */
-  follow<Item extends KubeObject>(
-    resource: string,
-    informer: Informer<Item>,
-    all: Pick<Informer<Item>, 'run'> = informer,
-  ): Informer<Item> {
-    this.#options.telemetry.follow(resource, informer);
-    this.#followed.push((signal) => all.run(signal));
+  /** Runs an informer while the process runs, so that a new leader has all objects. */
+  follow<Any extends Followed>(resource: string, informer: Any, options?: FollowOptions): Any {
+    this.#options.telemetry.follow(resource, informer, options);
+    this.#followed.push((signal) => informer.run(signal));
     return informer;
   }
 
@@ -59,9 +58,17 @@ export class OperatorProcess {
     });
   }
 
-  /** Runs until `signal` is aborted. The lease is released after the last pass has ended. */
-  async run(signal: AbortSignal): Promise<void> {
+  /** Ends `run` when `isOver` resolves to true. It is called every five minutes. */
+  endWhen(isOver: () => Promise<boolean>): void {
+    this.#isOver = isOver;
+  }
+
+  /** Runs until `outer` is aborted, or it is over. The lease is released after the last pass has ended. */
+  async run(outer: AbortSignal): Promise<void> {
     const { api, telemetry, namespace, leaseName: name, identity, onError } = this.#options;
+    const over = new AbortController();
+    const signal = AbortSignal.any([outer, over.signal]);
+    void this.#check(over, signal);
     const elector = new Elector(api, { namespace, name, identity, onError });
     const followed = this.#followed.map((run) => run(signal));
     await elector.run(async (term) => {
@@ -73,5 +80,15 @@ export class OperatorProcess {
       }
     }, signal);
     await Promise.all(followed);
+  }
+
+  async #check(over: AbortController, signal: AbortSignal): Promise<void> {
+    const { api, onError } = this.#options;
+    await delay(api.runtime, END_CHECK_MS, signal);
+    while (!signal.aborted) {
+      const isOver = await this.#isOver().catch(onError);
+      if (isOver === true) over.abort();
+      await delay(api.runtime, END_CHECK_MS, signal);
+    }
   }
 }

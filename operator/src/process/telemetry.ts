@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import { Counter, Gauge, Registry } from 'prom-client';
-import type { Condition, Informer, KeyedQueue, KubeObject, Pass } from '../kube/index.ts';
+import type { Condition, Followed, KeyedQueue, KubeObject, Pass } from '../kube/index.ts';
 
 export const OPERATOR_METRICS = {
   cairn_operator_reconciles_total: {
@@ -26,7 +26,11 @@ export const OPERATOR_METRICS = {
 type MetricName = keyof typeof OPERATOR_METRICS;
 type Labels<Name extends MetricName> = (typeof OPERATOR_METRICS)[Name]['labelNames'][number];
 
-type Followed = Pick<Informer<KubeObject>, 'staleMs' | 'items'> & { readonly synced: Promise<void> };
+export interface FollowOptions {
+  /** The conditions of the objects are metrics: they are those of the operator. */
+  readonly isReported: boolean;
+}
+
 type WithConditions = KubeObject & { readonly status?: { readonly conditions?: readonly Condition[] } };
 interface Settings<Name extends MetricName> {
   readonly name: Name;
@@ -38,6 +42,7 @@ interface Settings<Name extends MetricName> {
 export class Telemetry {
   readonly #registry = new Registry();
   readonly #informers = new Map<string, Followed>();
+  readonly #reported = new Map<string, Followed>();
   readonly #unsynced = new Set<string>();
   readonly #queues = new Map<string, KeyedQueue>();
   readonly #passes = new Counter(this.#settingsOf('cairn_operator_reconciles_total'));
@@ -55,7 +60,7 @@ export class Telemetry {
       this.#informers.forEach(({ staleMs }, resource) => gauge.set({ resource }, staleMs / 1000));
     });
     this.#collect('cairn_operator_condition', (gauge) => {
-      this.#informers.forEach(({ items }, resource) => {
+      this.#reported.forEach(({ items }, resource) => {
         for (const { metadata, status } of items.values() as Iterable<WithConditions>) {
           const object = { resource, object_namespace: metadata.namespace ?? '', object: metadata.name };
           for (const { type, status: state } of status?.conditions ?? [])
@@ -82,8 +87,9 @@ export class Telemetry {
   }
 
   /** The process is not ready before the first list of the informer. */
-  follow(resource: string, informer: Followed): void {
+  follow(resource: string, informer: Followed, { isReported }: FollowOptions = { isReported: true }): void {
     this.#informers.set(resource, informer);
+    if (isReported) this.#reported.set(resource, informer);
     this.#unsynced.add(resource);
     void informer.synced.then(() => this.#unsynced.delete(resource));
   }

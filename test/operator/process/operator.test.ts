@@ -20,7 +20,7 @@ import {
 } from '../../../operator/src/kube/index.ts';
 import { OWNED_KINDS } from '../../../operator/src/objects/index.ts';
 import { assemble } from '../../../operator/src/operator.ts';
-import { readOptions, Telemetry } from '../../../operator/src/process/index.ts';
+import { portOf, readOptions, Telemetry } from '../../../operator/src/process/index.ts';
 import { eventually } from '../../support/eventually.ts';
 import { MemoryApi } from '../../support/kube-api/memory-api.ts';
 import { ManualRuntime } from '../../support/manual-runtime.ts';
@@ -29,9 +29,13 @@ import { clusterOf } from '../objects/clusters.ts';
 const BUILT_IN = ['v1', 'apps/v1', 'policy/v1', 'networking.k8s.io/v1'];
 const GROUP_PATH = /^\/(?:api|apis\/[^/]+)\/[^/]+$/;
 
-/** Answers requests for the served kinds, and passes all others to the server. */
-function withDiscovery(server: MemoryApi, served: readonly string[]): Transport {
+/** Answers requests for the served kinds, refuses those to list `forbidden`, and passes all others to the server. */
+function withDiscovery(server: MemoryApi, served: readonly string[], forbidden: string): Transport {
   const send = (request: TransportRequest): ReturnType<Transport['send']> => {
+    if (new URL(request.path, 'https://kubernetes').pathname === forbidden) {
+      const body = JSON.stringify({ reason: 'Forbidden', code: 403 });
+      return Promise.resolve({ status: 403, body: Readable.from([body]) });
+    }
     if (!GROUP_PATH.test(request.path)) return server.send(request);
     const version = request.path.replace(/^\/apis?\//, '');
     const kinds = Object.values(OWNED_KINDS).filter(({ apiVersion }) => apiVersion === version);
@@ -44,7 +48,7 @@ function withDiscovery(server: MemoryApi, served: readonly string[]): Transport 
 }
 
 /** An operator that runs until the test ends, with the CairnCluster `shop`. */
-async function start(spec: object = {}, served: readonly string[] = BUILT_IN) {
+async function start(spec: object = {}, served: readonly string[] = BUILT_IN, forbidden = '') {
   const runtime = new ManualRuntime(1);
   const server = new MemoryApi(runtime);
   const cluster = clusterOf({ ...spec });
@@ -54,15 +58,16 @@ async function start(spec: object = {}, served: readonly string[] = BUILT_IN) {
   const over = new AbortController();
   onTestFinished(() => over.abort());
   const errors: string[] = [];
+  const telemetry = new Telemetry();
   const operator = await assemble(readOptions(['--pod-name=a', '--image=registry.example.com/cairn']), {
-    api: new Api(withDiscovery(server, served), runtime),
-    telemetry: new Telemetry(),
+    api: new Api(withDiscovery(server, served, forbidden), runtime),
+    telemetry,
     onError: (error) => void errors.push(String(error)),
   });
-  void operator.run(over.signal);
+  const ended = operator.run(over.signal);
   const namesOf = (kind: Kind): readonly string[] =>
     server.store.list(pathOf(kind)).map((object) => object.metadata.name);
-  return { runtime, server, target, errors, namesOf };
+  return { runtime, server, target, errors, namesOf, telemetry, ended };
 }
 
 it('the operator creates Secrets and objects of a CairnCluster, and reports why it waits', async () => {
@@ -82,6 +87,31 @@ it('the operator creates Secrets and objects of a CairnCluster, and reports why 
   );
   expect(server.requests.filter((request) => request.includes('monitoring.coreos.com'))).toEqual([]);
   expect(errors).toEqual([]);
+});
+
+it('the operator is not ready, and shows a stale watch, while it cannot list a kind of which clusters consist', async () => {
+  const { runtime, telemetry } = await start({}, BUILT_IN, '/api/v1/pods');
+  const http = await telemetry.listen(0);
+  onTestFinished(() => void http.close());
+  const page = async (path: string): Promise<string> =>
+    (await fetch(`http://127.0.0.1:${portOf(http)}${path}`)).text();
+  await runtime.advance(600_000);
+  expect(await page('/readyz')).toBe('not listed yet: pods\n');
+  const metrics = await page('/metrics');
+  expect(metrics).toContain('\ncairn_operator_watch_stale_seconds{resource="pods"} 600\n');
+  expect(metrics).toMatch(/\ncairn_operator_watch_stale_seconds\{resource="statefulsets"\} \d\d?\.\d/);
+});
+
+it('the operator ends, to be started again, when the API server serves a further kind', async () => {
+  const served = [...BUILT_IN];
+  const { runtime, ended } = await start({ tls: { issuerRef: { name: 'ours', kind: 'Issuer' } } }, served);
+  let isOver = false;
+  void ended.then(() => void (isOver = true));
+  await runtime.advance(600_000);
+  expect(isOver).toBe(false);
+  served.push('cert-manager.io/v1');
+  await runtime.advance(600_000);
+  expect(isOver).toBe(true);
 });
 
 const OPTIONAL = {
