@@ -9,7 +9,6 @@ import {
   GrpcDatabases,
   GrpcKeys,
   Identities,
-  nodeAddress,
 } from './client/index.ts';
 import { ClusterInformers, clusterController } from './cluster/index.ts';
 import {
@@ -111,8 +110,8 @@ async function controlClusters(
     api,
     objects: informers,
     adminOf: async (cluster, pods, signal) => {
-      const addresses = pods.map((pod) => nodeAddress(cluster, pod));
-      return new GrpcClusterAdmin(addresses, await identities.of(cluster), signal);
+      const nodes = await identities.ofPods(cluster, pods);
+      return new GrpcClusterAdmin(nodes, signal);
     },
     render: (cluster, facts) => objectsOf(cluster, { ...facts, ...knownOf(cluster) }),
     renderRecovery: (cluster, run) => recoveryPodOf(cluster, knownOf(cluster), run),

@@ -5,10 +5,9 @@
  * after CACHED_MS: certificates and keys are replaced while a cluster runs.
  */
 import type { CairnCluster } from '../api/index.ts';
-import { type Api, CONFIG_MAP, type ConfigMap, type Kind, SECRET, textIn } from '../kube/index.ts';
+import { type Api, CONFIG_MAP, type ConfigMap, type Kind, type KubeObject, SECRET, type Secret, textIn } from '../kube/index.ts';
 import { KEYS, mountedSecrets, PORTS, podDomain, serviceHost } from '../objects/index.ts';
-import type { Identity, TLSFiles } from './channel.ts';
-import type { MetricsPort } from './node-metrics.ts';
+import type { Endpoint, Identity, TLSFiles } from './channel.ts';
 
 const CACHED_MS = 60_000;
 
@@ -22,52 +21,104 @@ export function nodeAddress(cluster: CairnCluster, pod: string, port: 'grpc' | '
   return `${pod}.${podDomain(cluster)}:${PORTS[port]}`;
 }
 
+/** A pod as far as it shows what a client needs at its node. */
+export interface MountingPod extends KubeObject {
+  readonly spec?: {
+    readonly volumes?: readonly {
+      readonly name: string;
+      readonly secret?: { readonly secretName?: string };
+      readonly configMap?: { readonly name?: string };
+    }[];
+    readonly containers?: readonly {
+      readonly env?: readonly { readonly name: string; readonly value?: string }[];
+    }[];
+  };
+}
+
+/** The Secrets and the ConfigMap that a client needs. */
+interface Sources {
+  readonly auth: string | undefined;
+  readonly tls: string | undefined;
+  readonly authorities: string | undefined;
+  /** The node refuses clients without a certificate. */
+  readonly isMutual: boolean;
+}
+
 export class Identities {
   readonly #api: Api;
-  readonly #cached = new Map<string, { identity: Identity; generation: number; readMs: number }>();
+  readonly #cached = new Map<string, { identity: Identity; readMs: number }>();
 
   constructor(api: Api) {
     this.#api = api;
   }
 
-  /** Fails with 404 when a Secret does not exist yet. */
-  async of(cluster: CairnCluster): Promise<Identity> {
-    const { uid, generation } = cluster.metadata;
-    const nowMs = this.#api.runtime.nowMs();
-    const cached = this.#cached.get(uid);
-    if (cached?.generation === generation && nowMs - cached.readMs < CACHED_MS) return cached.identity;
-    const identity = { key: await this.#keyOf(cluster), tls: await this.#tlsOf(cluster) };
-    this.#cached.set(uid, { identity, generation, readMs: nowMs });
-    return identity;
+  /** For the Service. Fails when a Secret does not exist yet. */
+  of(cluster: CairnCluster): Promise<Identity> {
+    return this.#read(cluster, sourcesOf(cluster));
+  }
+
+  /**
+   * For the nodes in these pods, each by the Secrets that it has mounted: while pods are replaced, some have those of an
+   * earlier spec. Leaves out nodes whose Secrets do not exist.
+   */
+  async ofPods(cluster: CairnCluster, pods: readonly MountingPod[]): Promise<readonly Endpoint[]> {
+    const endpoints: Endpoint[] = [];
+    for (const pod of pods) {
+      const identity = await this.#read(cluster, mountedBy(pod)).catch(() => undefined);
+      if (identity !== undefined) endpoints.push({ address: nodeAddress(cluster, pod.metadata.name), identity });
+    }
+    return endpoints;
   }
 
   /** The metrics ports of its nodes. */
-  async metricsOf(cluster: CairnCluster): Promise<readonly MetricsPort[]> {
+  async metricsOf(cluster: CairnCluster): Promise<readonly Endpoint[]> {
     const identity = await this.of(cluster);
     const { members = [] } = cluster.status ?? {};
     return members.map(({ name }) => ({ address: nodeAddress(cluster, name, 'metrics'), identity }));
   }
 
-  async #keyOf(cluster: CairnCluster): Promise<string | undefined> {
-    const { auth } = mountedSecrets(cluster);
-    return auth && textIn(await this.#read(SECRET, cluster, auth), KEYS.adminKey)?.trim();
+  async #read({ metadata: { namespace, uid } }: CairnCluster, sources: Sources): Promise<Identity> {
+    const key = JSON.stringify([uid, sources]);
+    const nowMs = this.#api.runtime.nowMs();
+    const cached = this.#cached.get(key);
+    if (cached !== undefined && nowMs - cached.readMs < CACHED_MS) return cached.identity;
+    const find = async (kind: Kind, name: string): Promise<ConfigMap> => {
+      const found = await this.#api.find<ConfigMap>(kind, { namespace, name });
+      if (found === undefined) throw new Error(`${kind.kind} "${name}" does not exist`);
+      return found;
+    };
+    const { auth, tls, authorities, isMutual } = sources;
+    const identity = {
+      key: auth && textIn(await find(SECRET, auth), KEYS.adminKey)?.trim(),
+      tls: tls === undefined ? undefined : filesOf(await find(SECRET, tls), isMutual),
+    };
+    const trusted = authorities && (await find(CONFIG_MAP, authorities)).data?.[KEYS.authority];
+    if (trusted !== undefined && identity.tls !== undefined) identity.tls = { ...identity.tls, authorities: trusted };
+    this.#cached.set(key, { identity, readMs: nowMs });
+    return identity;
   }
+}
 
-  async #tlsOf(cluster: CairnCluster): Promise<TLSFiles | undefined> {
-    const { tls } = mountedSecrets(cluster);
-    if (tls === undefined) return undefined;
-    const { caConfigMapName, clientCertificates } = cluster.spec.tls;
-    const secret = await this.#read(SECRET, cluster, tls);
-    const trusted = caConfigMapName && (await this.#read(CONFIG_MAP, cluster, caConfigMapName)).data?.[KEYS.authority];
-    const authorities = trusted ?? textIn(secret, KEYS.authority);
-    const [chain, key] = [textIn(secret, KEYS.certificate), textIn(secret, KEYS.privateKey)];
-    if (clientCertificates?.mode !== 'Require' || chain === undefined || key === undefined) return { authorities };
-    return { authorities, certificate: { chain, key } };
-  }
+function sourcesOf(cluster: CairnCluster): Sources {
+  const { auth, tls } = mountedSecrets(cluster);
+  const { caConfigMapName, clientCertificates } = cluster.spec.tls;
+  return { auth, tls, authorities: caConfigMapName, isMutual: clientCertificates?.mode === 'Require' };
+}
 
-  async #read(kind: Kind, { metadata: { namespace } }: CairnCluster, name: string): Promise<ConfigMap> {
-    const found = await this.#api.find<ConfigMap>(kind, { namespace, name });
-    if (found === undefined) throw new Error(`${kind.kind} "${name}" does not exist`);
-    return found;
-  }
+function mountedBy({ spec }: MountingPod): Sources {
+  const volumes = new Map(spec?.volumes?.map((volume) => [volume.name, volume]));
+  const variables = spec?.containers?.flatMap(({ env = [] }) => env) ?? [];
+  return {
+    auth: volumes.get('auth')?.secret?.secretName,
+    tls: volumes.get('tls')?.secret?.secretName,
+    authorities: volumes.get('tls-ca')?.configMap?.name,
+    isMutual: variables.some(({ name, value }) => name === 'CAIRN_TLS_CLIENT_AUTH' && value === 'require'),
+  };
+}
+
+function filesOf(secret: Secret, isMutual: boolean): TLSFiles {
+  const authorities = textIn(secret, KEYS.authority);
+  const [chain, key] = [textIn(secret, KEYS.certificate), textIn(secret, KEYS.privateKey)];
+  if (!isMutual || chain === undefined || key === undefined) return { authorities };
+  return { authorities, certificate: { chain, key } };
 }

@@ -32,6 +32,12 @@ export interface TLSFiles {
   readonly certificate?: { readonly chain: string; readonly key: string } | undefined;
 }
 
+/** An address of a node, and what a client needs there. */
+export interface Endpoint {
+  readonly address: string;
+  readonly identity: Identity;
+}
+
 /** A method of a generated service, such as `ClusterAdminService.describeCluster`. */
 export interface Method<Request, Reply> {
   readonly path: string;
@@ -50,7 +56,7 @@ export class CallError extends Error {
   readonly code: status;
 
   constructor({ code, details }: ServiceError, what: string) {
-    super(`${what}: ${details || status[code]}`);
+    super(`${what}: ${withoutTimes(details) || status[code]}`);
     this.code = code;
   }
 
@@ -58,6 +64,11 @@ export class CallError extends Error {
   get isTransient(): boolean {
     return this.code === status.UNAVAILABLE || this.code === status.DEADLINE_EXCEEDED;
   }
+}
+
+/** grpc-js adds times to its own reasons. With them the status of a resource would change with every attempt. */
+function withoutTimes(details: string): string {
+  return details.replace(/ \(\d{4}-[\d:T.-]+Z\)/g, '').replace(/^(Deadline exceeded) after .*/, '$1');
 }
 
 /** Returns true when a call failed with this code, such as NOT_FOUND. */

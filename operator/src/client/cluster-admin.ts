@@ -13,7 +13,7 @@ import {
   NodeState,
   Standing,
 } from '../../../proto/gen/cairn/admin/v1/admin.ts';
-import { CallError, type CallOptions, Channel, type Identity, type Method } from './channel.ts';
+import { CallError, type CallOptions, Channel, type Endpoint, type Method } from './channel.ts';
 
 export type NodeRole = 'voter' | 'learner' | 'none';
 
@@ -74,14 +74,12 @@ const ORDERS: Readonly<Record<NodeOrder, Method<DrainNodeRequest, unknown>>> = {
 export type ClusterAdmin = Pick<GrpcClusterAdmin, keyof GrpcClusterAdmin>;
 
 export class GrpcClusterAdmin {
-  readonly #addresses: readonly string[];
-  readonly #identity: Identity;
+  readonly #nodes: readonly Endpoint[];
   readonly #signal: AbortSignal | undefined;
 
-  /** `addresses` are those of nodes, in the order in which they are tried. */
-  constructor(addresses: readonly string[], identity: Identity, signal?: AbortSignal) {
-    this.#addresses = addresses;
-    this.#identity = identity;
+  /** Nodes are tried in this order. */
+  constructor(nodes: readonly Endpoint[], signal?: AbortSignal) {
+    this.#nodes = nodes;
     this.#signal = signal;
   }
 
@@ -118,7 +116,8 @@ export class GrpcClusterAdmin {
   async recover(name: string, node: number): Promise<void> {
     const { nodes } = await this.#request(ClusterAdminService.describeCluster, { isPassedOn: false });
     const { grpc: address = '' } = nodes.find((each) => each.node === node) ?? {};
-    using channel = new Channel(address, this.#identity);
+    const { identity } = this.#nodes.find((each) => each.address === address) ?? this.#nodes[0] ?? { identity: {} };
+    using channel = new Channel(address, identity);
     const options = { deadlineMs: DEADLINE_MS, signal: this.#signal };
     const { copy } = await channel.call(ClusterAdminService.describeCopy, { name, isPassedOn: false }, options);
     if (copy === undefined) throw new Error(`node ${node} has no replica of database ${name}`);
@@ -133,8 +132,8 @@ export class GrpcClusterAdmin {
   /** The first answer: undefined and transient errors have the next address asked. */
   async #first<Reply>(ask: (channel: Channel, options: CallOptions) => Promise<Reply | undefined>): Promise<Reply> {
     let failure: unknown = new Error('no node answers');
-    for (const address of this.#addresses) {
-      using channel = new Channel(address, this.#identity);
+    for (const { address, identity } of this.#nodes) {
+      using channel = new Channel(address, identity);
       try {
         const reply = await ask(channel, { deadlineMs: DEADLINE_MS, signal: this.#signal });
         if (reply !== undefined) return reply;

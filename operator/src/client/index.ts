@@ -9,8 +9,8 @@
  *
  * Invariant: KG1 (channel.ts).
  */
-export { Identities, nodeAddress, serviceAddress } from './access.ts';
-export { CallError, Channel, failedWith } from './channel.ts';
+export { Identities, type MountingPod, nodeAddress, serviceAddress } from './access.ts';
+export { CallError, Channel, failedWith, type Identity } from './channel.ts';
 export {
   type ClusterAdmin,
   type ClusterDescription,

@@ -1,7 +1,7 @@
 /** Metrics of a node, from the port that answers also while the node is not ready. */
 import { get as getPlain, type IncomingMessage } from 'node:http';
 import { get as getSecure } from 'node:https';
-import type { Identity } from './channel.ts';
+import type { Endpoint } from './channel.ts';
 
 const TIMEOUT_MS = 3_000;
 const LENGTH_MAX = 16 * 2 ** 20;
@@ -9,13 +9,8 @@ const LENGTH_MAX = 16 * 2 ** 20;
 /** Values by name and labels, as in `cairn_disk_level` or `cairn_store_size_bytes{kind="wal"}`. */
 type Samples = ReadonlyMap<string, number>;
 
-export interface MetricsPort {
-  readonly address: string;
-  readonly identity: Identity;
-}
-
 /** Rejects when the node does not answer within three seconds. */
-async function scrape({ address, identity: { tls } }: MetricsPort): Promise<Samples> {
+async function scrape({ address, identity: { tls } }: Endpoint): Promise<Samples> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const signal = AbortSignal.timeout(TIMEOUT_MS);
   const request =
@@ -54,7 +49,7 @@ const RESULTS = ['answered', 'failed', 'trapped'] as const;
 const DURATION = 'cairn_component_call_duration_seconds';
 
 /** Calls of the component with this SHA-256, as sha256: and 64 digits. Undefined when a node does not answer. */
-export async function callsOf(nodes: readonly MetricsPort[], digest: string): Promise<Calls | undefined> {
+export async function callsOf(nodes: readonly Endpoint[], digest: string): Promise<Calls | undefined> {
   const found = await Promise.all(nodes.map((node) => scrape(node).catch(() => undefined)));
   const known = found.filter((samples) => samples !== undefined);
   if (known.length === 0 || known.length < found.length) return undefined;

@@ -15,7 +15,7 @@ import { namesOf, type RecoveryRun } from '../objects/index.ts';
 import { type Action, act, isIrreversible, MANAGER } from './actions.ts';
 import { Applied } from './applied.ts';
 import type { ClusterInformers } from './informers.ts';
-import { DATA, isReady } from './kinds.ts';
+import { DATA, isReady, type Pod } from './kinds.ts';
 import { plan } from './plan.ts';
 import { recheckMs, statusOf, textOf } from './status.ts';
 import type { WantedObject, World } from './world.ts';
@@ -27,7 +27,7 @@ export interface ClusterPorts {
   readonly api: Api;
   readonly objects: ObjectsOf;
   /** The admin API of a cluster, at these pods in this order. Rejects when there are no credentials yet. */
-  readonly adminOf: (cluster: CairnCluster, pods: readonly string[], signal: AbortSignal) => Promise<ClusterAdmin>;
+  readonly adminOf: (cluster: CairnCluster, pods: readonly Pod[], signal: AbortSignal) => Promise<ClusterAdmin>;
   readonly render: (
     cluster: CairnCluster,
     facts: { readonly replicas: number; readonly storageSize: string },
@@ -76,10 +76,8 @@ async function observe(
   // Other parties may give the same labels to objects of theirs, such as the claim of a backup.
   const [pods, claims] = [found.pods.filter(isNumbered(known, '')), found.claims.filter(isNumbered(known, DATA))];
   // Ready nodes answer at once.
-  const names = pods
-    .toSorted((one, other) => Number(isReady(other)) - Number(isReady(one)))
-    .map(({ metadata }) => metadata.name);
-  const admin = names.length === 0 ? undefined : await ports.adminOf(known, names, signal).catch(() => undefined);
+  const asked = pods.toSorted((one, other) => Number(isReady(other)) - Number(isReady(one)));
+  const admin = asked.length === 0 ? undefined : await ports.adminOf(known, asked, signal).catch(() => undefined);
   let refusal: string | undefined;
   const description = await admin?.describe().catch((error: unknown) => {
     // Not thrown: the next passes would fail in the same way, and none would report a status.

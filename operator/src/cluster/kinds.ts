@@ -1,5 +1,6 @@
 /** Kubernetes objects as far as the controller reads them. */
 import type { Condition, Kind, KubeObject } from '../kube/index.ts';
+import type { MountingPod } from '../client/index.ts';
 import { CONTAINER } from '../objects/index.ts';
 
 export const POD: Kind = { apiVersion: 'v1', kind: 'Pod', plural: 'pods' };
@@ -24,7 +25,7 @@ export const FINALIZER = 'cairn.dev/volumes';
 type StateOf = Pick<Condition, 'type' | 'status'> & Partial<Pick<Condition, 'reason' | 'lastTransitionTime'>>;
 
 export interface Pod extends KubeObject {
-  readonly spec?: { readonly nodeName?: string };
+  readonly spec?: { readonly nodeName?: string } & MountingPod['spec'];
   readonly status?: {
     readonly phase?: string;
     readonly message?: string;

@@ -92,8 +92,8 @@ export async function until(
 /** Describes the cluster by its admin API. Like the operator, it asks the first three nodes. */
 export async function describeCluster({ api }: Cluster): Promise<ClusterDescription> {
   const cluster = await api.get<CairnCluster>(pathOf(CAIRN_CLUSTER, PLACE));
-  const addresses = PODS.map((pod) => nodeAddress(cluster, pod));
-  return new GrpcClusterAdmin(addresses, await new Identities(api).of(cluster)).describe();
+  const identity = await new Identities(api).of(cluster);
+  return new GrpcClusterAdmin(PODS.map((pod) => ({ address: nodeAddress(cluster, pod), identity }))).describe();
 }
 
 /** Lets this process trust the authority of the cluster. */

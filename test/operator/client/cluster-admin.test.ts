@@ -1,8 +1,10 @@
 // Goal: the operator administers a cluster as a client, with the key and the authority in its Secrets. Method: a real
 // node with TLS and authentication; its Secrets are on an API server in memory.
+import { once } from 'node:events';
 import { statfsSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, expect, it } from 'vitest';
+import { afterAll, expect, it, onTestFinished } from 'vitest';
 import type { CairnCluster } from '../../../operator/src/api/index.ts';
 import { descriptionOf } from '../../../operator/src/client/cluster-admin.ts';
 import {
@@ -10,6 +12,8 @@ import {
   failedWith,
   GrpcClusterAdmin,
   Identities,
+  type Identity,
+  type MountingPod,
   nodeAddress,
   serviceAddress,
 } from '../../../operator/src/client/index.ts';
@@ -42,6 +46,10 @@ const server = await startTestServer(
 const address = server.grpc.replace('127.0.0.1', 'localhost');
 const identity = { key: FIRST_KEY, tls: { authorities: authority.cert } };
 
+function adminAt(addresses: readonly string[], given: Identity = identity): GrpcClusterAdmin {
+  return new GrpcClusterAdmin(addresses.map((each) => ({ address: each, identity: given })));
+}
+
 afterAll(async () => {
   await server[Symbol.asyncDispose]();
   dir[Symbol.dispose]();
@@ -72,7 +80,7 @@ it('describes a cluster by any address that answers, with the credentials of its
   });
   const found = await identities.of(CLUSTER);
   expect(found).toEqual(identity);
-  const admin = new GrpcClusterAdmin([CLOSED, address], found);
+  const admin = adminAt([CLOSED, address], found);
   const node = { id: 1, state: 'active', answers: true, role: 'voter', isDraining: false, release: '0.1.0' };
   // A node that has just founded its cluster is not registered at once.
   await eventually(async () =>
@@ -81,6 +89,31 @@ it('describes a cluster by any address that answers, with the credentials of its
   const { bavail, blocks } = statfsSync(dir.path);
   const [described] = (await admin.describe()).nodes;
   expect(Math.abs((described?.diskUsedPercent ?? 0) - 100 * (1 - bavail / blocks))).toBeLessThan(2);
+});
+
+it('asks each node with the Secrets that its pod has mounted, because the spec may have others now', async () => {
+  const tls = { 'ca.crt': authority.cert, 'tls.crt': issued.cert, 'tls.key': issued.key };
+  const identities = secretsOf({ 'shop-auth': { 'bootstrap-key': FIRST_KEY }, 'shop-tls': tls, own: tls });
+  const podOf = (name: string, volumes: object, env: object[] = []): MountingPod => ({
+    metadata: { name, namespace: 'events', uid: name, resourceVersion: '1' },
+    spec: {
+      volumes: Object.entries(volumes).map(([volume, secretName]) => ({ name: volume, secret: { secretName } })),
+      containers: [{ env }],
+    } as NonNullable<MountingPod['spec']>,
+  });
+  const isMutual = { name: 'CAIRN_TLS_CLIENT_AUTH', value: 'require' };
+  const endpoints = await identities.ofPods(CLUSTER, [
+    podOf('shop-0', { tmp: undefined }),
+    podOf('shop-1', { auth: 'shop-auth', tls: 'own' }),
+    podOf('shop-2', { auth: 'gone', tls: 'own' }),
+    podOf('shop-3', { tls: 'shop-tls' }, [isMutual]),
+  ]);
+  const certificate = { chain: issued.cert, key: issued.key };
+  expect(endpoints).toEqual([
+    { address: nodeAddress(CLUSTER, 'shop-0'), identity: { key: undefined, tls: undefined } },
+    { address: nodeAddress(CLUSTER, 'shop-1'), identity },
+    { address: nodeAddress(CLUSTER, 'shop-3'), identity: { tls: { authorities: authority.cert, certificate } } },
+  ]);
 });
 
 it('describes a database that no node leads without a leader (KC4, KC9)', () => {
@@ -95,7 +128,7 @@ it('describes a database that no node leads without a leader (KC4, KC9)', () => 
 });
 
 it('rejects with the reason of the cluster when the cluster refuses a request', async () => {
-  const admin = new GrpcClusterAdmin([address], identity);
+  const admin = adminAt([address]);
   const drained = admin.order('drain', 1);
   await expect(drained).rejects.toThrow(/would have no quorum/);
   await expect(drained).rejects.toSatisfy((error) => failedWith(error, 'FAILED_PRECONDITION'));
@@ -105,12 +138,28 @@ it('rejects with the reason of the cluster when the cluster refuses a request', 
 });
 
 it('fails without the key, with another authority, and when no address answers', async () => {
-  const withoutKey = new GrpcClusterAdmin([address], { tls: identity.tls });
+  const withoutKey = adminAt([address], { tls: identity.tls });
   await expect(withoutKey.describe()).rejects.toSatisfy((error) => failedWith(error, 'UNAUTHENTICATED'));
-  const strange = new GrpcClusterAdmin([address], { ...identity, tls: { authorities: stranger.cert } });
+  const strange = adminAt([address], { ...identity, tls: { authorities: stranger.cert } });
   await expect(strange.describe()).rejects.toSatisfy((error) => failedWith(error, 'UNAVAILABLE'));
-  await expect(new GrpcClusterAdmin([CLOSED], identity).describe()).rejects.toThrow(/127\.0\.0\.1:1/);
+  await expect(adminAt([CLOSED]).describe()).rejects.toThrow(/127\.0\.0\.1:1/);
   await expect(secretsOf({}).of(CLUSTER)).rejects.toThrow('Secret "shop-auth" does not exist');
+});
+
+it('fails with the same reason at every attempt, because it is in a status', async () => {
+  const silent = createServer();
+  await once(silent.listen(0, '127.0.0.1'), 'listening');
+  onTestFinished(() => void silent.close());
+  const { port } = silent.address() as AddressInfo;
+  const reasonOf = async (place: string): Promise<string> => {
+    using channel = new Channel(place, {});
+    const call = channel.call(ClusterAdminService.describeCluster, { isPassedOn: false }, { deadlineMs: 50 });
+    return await call.then(String, (error: Error) => error.message);
+  };
+  const refused = `DescribeCluster at ${CLOSED}: No connection established. Last error: Error: connect ECONNREFUSED ${CLOSED}`;
+  expect(await reasonOf(CLOSED)).toBe(`${refused}. Resolution note: `);
+  const deadline = `DescribeCluster at 127.0.0.1:${port}: Deadline exceeded`;
+  expect([await reasonOf(`127.0.0.1:${port}`), await reasonOf(`127.0.0.1:${port}`)]).toEqual([deadline, deadline]);
 });
 
 it('ends a call with its signal (KG1)', async () => {
