@@ -6,7 +6,17 @@
  */
 import { CAIRN_CLUSTER, type CairnCluster, type CairnClusterStatus } from '../api/index.ts';
 import type { ClusterAdmin, NodeOrder } from '../client/index.ts';
-import { type Api, apply, type Kind, type KubeObject, type Place, pathOf, unless, type Wanted } from '../kube/index.ts';
+import {
+  type Api,
+  apply,
+  hasCode,
+  type Kind,
+  type KubeObject,
+  type Place,
+  pathOf,
+  unless,
+  type Wanted,
+} from '../kube/index.ts';
 import { kindOf } from '../objects/index.ts';
 import { isReady, KUBE_NODE, type KubeNode, POD, type Pod, readySinceMs } from './kinds.ts';
 import type { Member, WantedObject } from './world.ts';
@@ -66,6 +76,7 @@ export interface Ports {
 }
 
 export const MANAGER = 'cairn-operator';
+const INVALID = 422;
 
 /** Returns true when the world must be observed before the next action. */
 export function isIrreversible({ kind }: Action): boolean {
@@ -103,8 +114,16 @@ export async function act(action: Action, { api, admin, onApplied }: Ports): Pro
   switch (action.kind) {
     case 'apply': {
       const { object, uid } = action;
+      if (uid === undefined) await verifyOwn(api, object);
       const named = { ...object, metadata: { ...object.metadata, uid } };
-      onApplied(object, await apply(api, kindOf(object), named, MANAGER));
+      const send = (): Promise<KubeObject> => apply(api, kindOf(object), named, MANAGER);
+      const result = await send().catch(async (error: unknown) => {
+        if (uid === undefined || !hasCode(error, INVALID)) throw error;
+        // Items of lists are merged by keys, so those that others have changed stay beside ours, as two ports of one name.
+        await api.patch(pathOf(kindOf(object), object.metadata), named, 'merge');
+        return send();
+      });
+      onApplied(object, result);
       return;
     }
     case 'patch': {
@@ -157,6 +176,21 @@ function deleteOptions({ object, how }: Action & { readonly kind: 'delete' }): o
     ...(how === 'Orphan' && { propagationPolicy: 'Orphan' }),
     ...(how === 'Now' && { gracePeriodSeconds: 0 }),
   };
+}
+
+/** Labels of the owner of an object, which it keeps when its CairnCluster is another one of the same name. */
+const OWNER_LABELS = ['app.kubernetes.io/managed-by', 'app.kubernetes.io/instance'];
+
+/** Fails when an object of the name has another owner: an apply would change it, and it would end with the cluster. */
+async function verifyOwn(api: Api, { kind, metadata }: WantedObject): Promise<void> {
+  const { namespace, name, labels } = metadata;
+  const path = pathOf(kindOf({ kind }), { namespace });
+  const { items } = await api.list<KubeObject>(`${path}?fieldSelector=metadata.name%3D${name}`);
+  const found = items.find((each) => each.metadata.name === name);
+  const isForeign = OWNER_LABELS.some((label) => found?.metadata.labels?.[label] !== labels?.[label]);
+  if (found === undefined || !isForeign) return;
+  const remedy = 'delete it, or choose another name for the CairnCluster';
+  throw new Error(`${kind} ${name} exists and is not of the operator: ${remedy}`);
 }
 
 async function verifyPods(api: Api, { namespace }: Place, expects: readonly Expected[] = []): Promise<void> {

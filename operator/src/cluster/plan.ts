@@ -20,7 +20,7 @@
  *   KC9  A database is recovered only for a spec.recovery whose id was not carried out yet. A lost node is not replaced
  *        while a database has no leader: it may need the replica that the node has.
  *   KC10 A plan follows from the CairnCluster that the API server has then, and its status changes only over that version.
- *        The deletion or change of an object names its uid. Finalizers of other parties stay.
+ *        The deletion or change of an object names its uid. Objects and finalizers of other parties stay.
  *   KC11 Volumes grow to autoGrow.maxSize at most, and only after the last growth has ended.
  *   KC12 The nodes are stopped together only for a spec.recovery whose id was not carried out yet, while the voters that
  *        may come back are no majority. The data of the survivor changes only while no pod of a node exists, and with

@@ -25,6 +25,7 @@ import {
 export interface WantedObject extends Wanted {
   readonly apiVersion: string;
   readonly kind: string;
+  readonly metadata: Wanted['metadata'] & { readonly labels?: Readonly<Record<string, string>> };
 }
 
 export interface OwnedObject extends KubeObject {

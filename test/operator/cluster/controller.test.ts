@@ -18,7 +18,7 @@ import { statusOf } from '../../../operator/src/cluster/status.ts';
 import { Api, ControllerLoop, type KubeObject, type Pass, pathOf } from '../../../operator/src/kube/index.ts';
 import { OWNED_KINDS, objectsOf, recoveryPodOf } from '../../../operator/src/objects/index.ts';
 import { MemoryApi } from '../../support/kube-api/memory-api.ts';
-import type { Store, Target } from '../../support/kube-api/store.ts';
+import { Refusal, type Store, type Target } from '../../support/kube-api/store.ts';
 import { ManualRuntime } from '../../support/manual-runtime.ts';
 import { clusterOf, factsOf } from '../objects/clusters.ts';
 
@@ -77,7 +77,7 @@ it('applies the objects of a CairnCluster and repairs a changed one; then it wri
     mayAct: () => true,
     onPass: (pass) => void passes.push(pass),
   });
-  void informers.run(over.signal);
+  for (const informer of [informers.clusters, ...informers.others.values()]) void informer.run(over.signal);
   void loop.run(informers.sources, over.signal);
 
   await runtime.advance(MINUTE_MS);
@@ -252,6 +252,62 @@ it('an object that is gone is not created again in the form that it was to be ch
   await apply(undefined);
   await apply(sets()[0]);
   expect(sets()).toHaveLength(1);
+});
+
+it.each([
+  ['another application', { 'app.kubernetes.io/managed-by': 'Helm', 'app.kubernetes.io/instance': 'shop' }],
+  ['another CairnCluster', { 'app.kubernetes.io/managed-by': 'cairn-operator', 'app.kubernetes.io/instance': 'sh' }],
+  ['none', undefined],
+])('an object with the labels of %s is not taken over (KC10)', async (_name, labels) => {
+  const runtime = new ManualRuntime();
+  const server = new MemoryApi(runtime);
+  const cluster = clusterOf();
+  const target = { ...SHOP, collection: pathOf(OWNED_KINDS.ServiceAccount) };
+  server.store.create(target, { metadata: { labels } }, 'user');
+  const before = server.store.get(target);
+  const [object] = objectsOf(cluster, factsOf(cluster)).filter(({ kind }) => kind === 'ServiceAccount');
+  const controller = controllerOf(new Api(server, runtime), {} as ClusterPorts['objects']);
+  const apply = (): Promise<void> =>
+    controller.act(
+      { action: { kind: 'apply', object: object as never }, admin: undefined },
+      new AbortController().signal,
+    );
+  await expect(apply()).rejects.toThrow('ServiceAccount shop exists and is not of the operator: delete it, or choose');
+  expect(server.store.get(target)).toEqual(before);
+  server.store.delete(target);
+  await apply();
+  // It is that of an earlier CairnCluster of the name.
+  await apply();
+});
+
+it('an object whose lists others have changed, so that they do not merge, is repaired', async () => {
+  const runtime = new ManualRuntime();
+  const server = new MemoryApi(runtime);
+  const { store } = server;
+  const cluster = clusterOf();
+  const [object] = objectsOf(cluster, factsOf(cluster)).filter(({ kind, metadata: { name } }) => {
+    return kind === 'Service' && name === 'shop';
+  });
+  const target = { ...SHOP, collection: pathOf(OWNED_KINDS.Service) };
+  const controller = controllerOf(new Api(server, runtime), {} as ClusterPorts['objects']);
+  const act = (uid?: string): Promise<void> =>
+    controller.act(
+      { action: { kind: 'apply', object: object as never, uid }, admin: undefined },
+      new AbortController().signal,
+    );
+  await act();
+  const { spec, metadata } = store.get(target);
+  const apply = store.apply.bind(store);
+  // As the API server, which merges ports by their numbers.
+  store.apply = (at, body, manager) => {
+    const found = store.get(at)['spec'];
+    if (!isDeepStrictEqual(found, body['spec'])) throw new Refusal(422, 'Invalid', 'Duplicate value: "grpc"');
+    return apply(at, body, manager);
+  };
+  store.merge(target, { spec: { ports: [{ name: 'grpc', port: 1 }] } }, 'a user');
+  await act(metadata.uid);
+  expect(store.get(target)['spec']).toEqual(spec);
+  await expect(act('another')).rejects.toThrow();
 });
 
 it('a mark of an object is not given to another one of its name (KC10)', async () => {
