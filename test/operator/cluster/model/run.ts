@@ -69,6 +69,8 @@ export class Run {
   readonly events: string[] = [];
   /** True after the faults have ended. */
   isCalm = false;
+  /** Number of actions after which the operator is killed. */
+  killIn: number = Number.POSITIVE_INFINITY;
   readonly #options: RunOptions;
   readonly #ports: ClusterPorts;
   #controller: AnyController;
@@ -162,7 +164,9 @@ export class Run {
       }
       done += 1;
       if (this.#controller.isIrreversible(due)) this.#options.onAction?.(this);
-      if (chance.chance(killPercent)) {
+      if (due.action.kind !== 'wait') this.killIn -= 1;
+      if (chance.chance(killPercent) || this.killIn === 0) {
+        this.killIn = Number.POSITIVE_INFINITY;
         this.restart();
         return plan;
       }
