@@ -3,8 +3,8 @@
  * The operator as a process: `cairn-operator [--image REPOSITORY] [--watch-namespace NAMESPACE] [--port 8080]
  * [--pod-name NAME] [--pod-namespace NAMESPACE]`. It finds the API server as kubectl does.
  *
- * Exit codes: 0 after SIGTERM or SIGINT, and when the API server serves further kinds, for which it starts again; 2 for a
- * wrong flag, 1 for anything else.
+ * Exit codes: 0 after SIGTERM or SIGINT, and when the API server serves further kinds, for which it starts again; 2 for
+ * a wrong flag, 1 for anything else.
  */
 import { Api, asError, HttpsTransport } from './kube/index.ts';
 import { assemble } from './operator.ts';

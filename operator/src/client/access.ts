@@ -5,7 +5,16 @@
  * after CACHED_MS: certificates and keys are replaced while a cluster runs.
  */
 import type { CairnCluster } from '../api/index.ts';
-import { type Api, CONFIG_MAP, type ConfigMap, type Kind, type KubeObject, SECRET, type Secret, textIn } from '../kube/index.ts';
+import {
+  type Api,
+  CONFIG_MAP,
+  type ConfigMap,
+  type Kind,
+  type KubeObject,
+  SECRET,
+  type Secret,
+  textIn,
+} from '../kube/index.ts';
 import { KEYS, mountedSecrets, PORTS, podDomain, serviceHost } from '../objects/index.ts';
 import type { Endpoint, Identity, TLSFiles } from './channel.ts';
 
@@ -58,8 +67,8 @@ export class Identities {
   }
 
   /**
-   * For the nodes in these pods, each by the Secrets that it has mounted: while pods are replaced, some have those of an
-   * earlier spec. Leaves out nodes whose Secrets do not exist.
+   * For the nodes in these pods, each by the Secrets that it has mounted: while pods are replaced, some have those of
+   * an earlier spec. Leaves out nodes whose Secrets do not exist.
    */
   async ofPods(cluster: CairnCluster, pods: readonly MountingPod[]): Promise<readonly Endpoint[]> {
     const endpoints: Endpoint[] = [];

@@ -119,7 +119,7 @@ export async function act(action: Action, { api, admin, onApplied }: Ports): Pro
       const send = (): Promise<KubeObject> => apply(api, kindOf(object), named, MANAGER);
       const result = await send().catch(async (error: unknown) => {
         if (uid === undefined || !hasCode(error, INVALID)) throw error;
-        // Items of lists are merged by keys, so those that others have changed stay beside ours, as two ports of one name.
+        // Items of lists merge by keys, so those that others have changed stay beside ours, as two ports of one name.
         await api.patch(pathOf(kindOf(object), object.metadata), named, 'merge');
         return send();
       });

@@ -1,6 +1,7 @@
 /** Kubernetes objects as far as the controller reads them. */
-import type { Condition, Kind, KubeObject } from '../kube/index.ts';
+
 import type { MountingPod } from '../client/index.ts';
+import type { Condition, Kind, KubeObject } from '../kube/index.ts';
 import { CONTAINER } from '../objects/index.ts';
 
 export const POD: Kind = { apiVersion: 'v1', kind: 'Pod', plural: 'pods' };

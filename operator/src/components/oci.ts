@@ -95,7 +95,8 @@ export class Registry {
     );
     const realm = fields.get('realm');
     if (!/^bearer /i.test(challenge) || realm === undefined) {
-      if (basic === undefined) throw new Error(`set pullSecretName to a Secret with a credential for ${this.#reference.host}`);
+      if (basic === undefined)
+        throw new Error(`set pullSecretName to a Secret with a credential for ${this.#reference.host}`);
       return basic;
     }
     const url = new URL(realm);
@@ -146,7 +147,7 @@ async function request(url: string | URL, headers: Readonly<Record<string, strin
     return await fetch(url, { headers, signal: AbortSignal.timeout(TIMEOUT_MS) });
   } catch (error) {
     const { message, cause } = asError(error);
-    throw new Error(`${url}: ${cause === undefined ? message : asError(cause).message}`, { cause: error });
+    throw new Error(`${String(url)}: ${cause === undefined ? message : asError(cause).message}`, { cause: error });
   }
 }
 

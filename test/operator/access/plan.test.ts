@@ -91,7 +91,12 @@ const CASES: readonly (readonly [name: string, sketch: Sketch, plan: readonly st
   ['replaces a key with another secret', { ...GOOD, keys: [key(FIRST, { sha256: '0' })] }, ['write-secret']],
   ['replaces a key with another name', { ...GOOD, keys: [key(FIRST, { name: 'x' })] }, ['write-secret']],
   ['replaces a key that expires too early', { ...GOOD, keys: [key(FIRST, { expiresMs: NOW + 1 })] }, ['write-secret']],
-  ['keeps a key when the spec gives its Secret the annotation of the operator', { ...GOOD, spec: ANNOTATED }, [], 'Issued'],
+  [
+    'keeps a key when the spec gives its Secret the annotation of the operator',
+    { ...GOOD, spec: ANNOTATED },
+    [],
+    'Issued',
+  ],
   ['replaces a key on demand', { ...GOOD, rotation: { rotateKey: 'b' }, rotatedFor: 'a' }, ['write-secret'], 'Issued'],
   [
     'replaces a key after days',

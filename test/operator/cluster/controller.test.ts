@@ -307,7 +307,7 @@ it('an object whose lists others have changed, so that they do not merge, is rep
   store.merge(target, { spec: { ports: [{ name: 'grpc', port: 1 }] } }, 'a user');
   await act(metadata.uid);
   expect(store.get(target)['spec']).toEqual(spec);
-  await expect(act('another')).rejects.toThrow();
+  await expect(act('another')).rejects.toThrow(/Duplicate value|the uid of the object/);
 });
 
 it('a mark of an object is not given to another one of its name (KC10)', async () => {

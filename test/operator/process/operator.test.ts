@@ -93,8 +93,7 @@ it('the operator is not ready, and shows a stale watch, while it cannot list a k
   const { runtime, telemetry } = await start({}, BUILT_IN, '/api/v1/pods');
   const http = await telemetry.listen(0);
   onTestFinished(() => void http.close());
-  const page = async (path: string): Promise<string> =>
-    (await fetch(`http://127.0.0.1:${portOf(http)}${path}`)).text();
+  const page = async (path: string): Promise<string> => (await fetch(`http://127.0.0.1:${portOf(http)}${path}`)).text();
   await runtime.advance(600_000);
   expect(await page('/readyz')).toBe('not listed yet: pods\n');
   const metrics = await page('/metrics');
