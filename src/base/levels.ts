@@ -9,19 +9,13 @@ export interface LevelRange {
 }
 
 /**
- * The levels of clusters that this release can belong to.
+ * The levels of clusters that this release can belong to. A further level gets a line here.
  *
  * ```
- * 1   transactions
- * 2   definitions of components (ADR 0105)
- * 3   API keys (ADR 0126); the MCP address of a node (ADR 0121)
- * 4   transactions whose refusals are kept (ADR 0142)
- * 5   replicas compare their histories (ADR 0170), and nodes their clocks
- * 6   grants that bound how many databases there are (ADR 0126)
- * 7   versions of components that are published inactive, and deletions of inactive versions alone
+ * 1   everything that the first release writes
  * ```
  */
-export const LEVELS: LevelRange = { min: 1, max: 7 };
+export const LEVELS: LevelRange = { min: 1, max: 1 };
 
 /** Level of every format that names no other. */
 export const LEVEL_FIRST = 1;

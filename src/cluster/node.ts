@@ -161,11 +161,11 @@ export interface Node {
 
   /**
    * Decides an entry about definitions. The payload is given away as with `transact`. The outcome arrives when its rows
-   * are in the store here. Refused below feature level 2.
+   * are in the store here.
    */
   define(group: GroupId, payload: Uint8Array, options?: WriteOptions): Promise<DefinitionOutcome>;
 
-  /** Stores an API key in the catalog, if its version follows the stored one. Refused below feature level 3. */
+  /** Stores an API key in the catalog, if its version follows the stored one. */
   keepApiKey(key: ApiKey): Promise<KeyOutcome>;
   removeApiKey(id: string): Promise<KeyOutcome>;
 

@@ -9,12 +9,13 @@
  *   D31  A change of a key is applied only if it names the current version of the key: of two concurrent changes, one is
  *        refused.
  */
-import type { ByteWriter } from '#base';
+import { type ByteWriter, listOf } from '#base';
 import type { KvBatch } from '#kv';
-import { type ApiKey, readApiKey, writeApiKey } from '#model';
-import { closeRow, openRow, sealRow, unexpectedRow } from './corruption.ts';
+import { API_KEY, type ApiKey } from '#model';
+import { closeRow, openRow, sealRow } from './corruption.ts';
 
 const FORMAT = 1;
+const KEYS = listOf(API_KEY);
 const DIGITS = 16;
 /** Rows are read whole at the start of a node, and a node looks keys up in memory. */
 export const API_KEYS_MAX = 1_000;
@@ -72,21 +73,16 @@ export class CatalogKeys {
   /** Takes up what a row holds. Throws when it is corrupt. */
   read(key: Uint8Array, value: Uint8Array): void {
     const row = openRow(key, value, FORMAT);
-    const count = row.varint();
-    for (let at = 0; at < count && !row.failed; at++) {
-      const read = readApiKey(row);
-      if (read === undefined) throw unexpectedRow(key, 'it holds no list of API keys');
-      this.#set(read);
-    }
+    const keys = KEYS.read(row);
     closeRow(key, row);
+    for (const each of keys) this.#set(each);
   }
 
   /** True when the row has any. */
   writeBlock(row: ByteWriter, block: number): boolean {
     const keys = this.list().filter(({ id }) => blockOfKey(id) === block);
     row.u8(FORMAT);
-    row.varint(keys.length);
-    for (const key of keys) writeApiKey(row, key);
+    KEYS.write(row, keys);
     sealRow(row);
     return keys.length > 0;
   }

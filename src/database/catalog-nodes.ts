@@ -3,12 +3,10 @@
  *
  * ```
  * registration    16 bytes store_id | text name | text zone | text peer host | varint peer port | text grpc | text http
- *                 | varint lowest level | varint highest level | [text mcp]
+ *                 | varint lowest level | varint highest level | text mcp
  * text            varint length | UTF-8
- * nodes row       u8 format = 2, 3 with mcp | varint next node | varint count, each varint node | u8 state | registration
- *                 | u32 CRC
+ * nodes row       u8 format = 3 | varint next node | varint count, each varint node | u8 state | registration | u32 CRC
  * ```
- * The row has a field for mcp once a node has registered it, which is possible from level 3 on (ADR 0121).
  * A number is given to one store and never reused (D14); a store that registers again keeps its number and changes its
  * addresses.
  *
@@ -17,29 +15,30 @@
  * ```
  */
 import {
-  type ByteReader,
   type ByteWriter,
-  encodeUtf8,
-  formatUuid,
+  type Field,
+  type Fields,
+  fieldsOf,
   hasLevel,
   isHost,
   isLevelRange,
-  isNodeId,
   type LevelRange,
-  NO_BYTES,
+  listOf,
   type NodeId,
+  oneOf,
   parseAddress,
   parseUuid,
+  TEXT,
   toNodeId,
   unreachable,
+  VARINT,
+  valid,
 } from '#base';
 import type { KvReader } from '#kv';
-import { closeRow, openRow, sealRow, unexpectedRow } from './corruption.ts';
+import { NODE, UUID } from './catalog-fields.ts';
+import { closeRow, openRow, sealRow } from './corruption.ts';
 
-const FORMAT = 2;
-/** With where MCP is: releases that know level 2 at most do not know it. */
-const MCP_FORMAT = 3;
-const UUID_BYTES = 16;
+const FORMAT = 3;
 const PORT_MAX = 65_535;
 const WORD_MAX = 255;
 /** No control characters and no spaces, as the settings ask for. */
@@ -49,19 +48,15 @@ const HTTP_URL = /^https?:\/\/[\x21-\x7e]{1,512}$/;
 const SHOWN_MAX = 80;
 const FIRST_NODE = toNodeId(1);
 
-/** Encoding of states in rows and entries. */
-const STATE = { active: 1, leaving: 2, removed: 3 } as const;
-const STATES: ReadonlyMap<number, NodeState> = new Map([
-  [STATE.active, 'active'],
-  [STATE.leaving, 'leaving'],
-  [STATE.removed, 'removed'],
-]);
+const STATES = ['active', 'leaving', 'removed'] as const;
 
 /**
  * `active`: it has a replica of the catalog, and may get databases. `leaving`: it gets no more replicas, and those that
  * it has move elsewhere. `removed`: it has none, and its messages are ignored.
  */
-export type NodeState = keyof typeof STATE;
+export type NodeState = (typeof STATES)[number];
+
+export const NODE_STATE: Field<NodeState> = oneOf(STATES, 1);
 
 /** Description of a node by itself. Texts may be empty: not known yet. `faultInRegistration` checks them. */
 export interface NodeRegistration {
@@ -76,16 +71,45 @@ export interface NodeRegistration {
   /** Where clients reach it: host:port of gRPC, the URL of HTTP. */
   readonly grpc: string;
   readonly http: string;
-  /** The URL of MCP. Absent: it is off, or the cluster is below the level for it. */
+  /** The URL of MCP. Absent: it is off. */
   readonly mcp?: string | undefined;
   /** The levels that its release knows. */
   readonly levels: LevelRange;
 }
 
+/** Empty for none. */
+const URL_OR_NONE: Field<string | undefined> = {
+  write: (writer, url) => TEXT.write(writer, url ?? ''),
+  read: (reader) => TEXT.read(reader) || undefined,
+};
+
+const FIELDS: Fields<NodeRegistration> = {
+  storeId: UUID,
+  name: TEXT,
+  zone: TEXT,
+  peer: fieldsOf<NodeRegistration['peer']>({ host: TEXT, port: valid(VARINT, (port) => port <= PORT_MAX) }),
+  grpc: TEXT,
+  http: TEXT,
+  levels: fieldsOf<LevelRange>({ min: VARINT, max: VARINT }),
+  mcp: URL_OR_NONE,
+};
+
+export const REGISTRATION: Field<NodeRegistration> = fieldsOf<NodeRegistration>(FIELDS);
+
 export interface RegisteredNode extends NodeRegistration {
   readonly node: NodeId;
   readonly state: NodeState;
 }
+
+interface NodesRow {
+  readonly next: NodeId;
+  readonly nodes: readonly RegisteredNode[];
+}
+
+const ROW = fieldsOf<NodesRow>({
+  next: NODE,
+  nodes: listOf(fieldsOf<RegisteredNode>({ node: NODE, state: NODE_STATE, ...FIELDS })),
+});
 
 export type RegisterOutcome =
   /** It is a new node, or has another place than before. */
@@ -114,31 +138,16 @@ export class CatalogNodes {
 
   /** Takes up what the row holds. Throws when it is corrupt. */
   read(key: Uint8Array, value: Uint8Array): void {
-    const hasMcp = value[0] === MCP_FORMAT;
-    const row = openRow(key, value, hasMcp ? MCP_FORMAT : FORMAT);
-    const next = row.varint();
-    const count = row.varint();
-    for (let at = 0; at < count && !row.failed; at++) {
-      const node = readNode(row, { hasMcp });
-      if (node === undefined) throw unexpectedRow(key, 'it holds no list of nodes');
-      this.#byStore.set(node.storeId, node);
-    }
+    const row = openRow(key, value, FORMAT);
+    const { next, nodes } = ROW.read(row);
     closeRow(key, row);
-    if (!isNodeId(next)) throw unexpectedRow(key, `${next} is no number of a node`);
+    for (const node of nodes) this.#byStore.set(node.storeId, node);
     this.#next = next;
   }
 
   writeInto(row: ByteWriter): void {
-    const nodes = this.list();
-    const hasMcp = nodes.some(speaksOfMcp);
-    row.u8(hasMcp ? MCP_FORMAT : FORMAT);
-    row.varint(this.#next);
-    row.varint(nodes.length);
-    for (const node of nodes) {
-      row.varint(node.node);
-      writeNodeState(row, node.state);
-      writeRegistration(row, node, { hasMcp });
-    }
+    row.u8(FORMAT);
+    ROW.write(row, { next: this.#next, nodes: this.list() });
     sealRow(row);
   }
 
@@ -203,15 +212,6 @@ export class CatalogNodes {
   }
 }
 
-export function writeNodeState(into: ByteWriter, state: NodeState): void {
-  into.u8(STATE[state]);
-}
-
-/** Undefined for invalid bytes. */
-export function readNodeState(reader: ByteReader): NodeState | undefined {
-  return STATES.get(reader.u8());
-}
-
 /**
  * Why a store must not be registered so, or undefined. Every node of the cluster dials the host and tells clients the
  * addresses, so a text that cannot be one must not get in. Rows that are there already are read whatever they hold.
@@ -237,18 +237,6 @@ export function faultInRegistration(registration: NodeRegistration): string | un
   return mcp === undefined || HTTP_URL.test(mcp) ? undefined : `the mcp address ${shown(mcp)} is no URL of HTTP`;
 }
 
-/** True when it needs feature level 3. */
-export function speaksOfMcp({ mcp }: NodeRegistration): boolean {
-  return mcp !== undefined;
-}
-
-/** The part of it that a cluster at this level can store. */
-export function sayableAt(level: number, registration: NodeRegistration): NodeRegistration {
-  if (level >= MCP_FORMAT || !speaksOfMcp(registration)) return registration;
-  const { mcp: _mcp, ...sayable } = registration;
-  return sayable;
-}
-
 /** True when both are equal. */
 export function isSame(one: NodeRegistration, other: NodeRegistration): boolean {
   return (
@@ -263,61 +251,6 @@ export function isSame(one: NodeRegistration, other: NodeRegistration): boolean 
     one.levels.min === other.levels.min &&
     one.levels.max === other.levels.max
   );
-}
-
-interface RegistrationForm {
-  /** True when it has the URL of MCP. */
-  readonly hasMcp: boolean;
-}
-
-export function writeRegistration(
-  into: ByteWriter,
-  registration: NodeRegistration,
-  { hasMcp }: RegistrationForm,
-): void {
-  const { storeId, name, zone, peer, grpc, http, mcp = '', levels } = registration;
-  into.bytes(parseUuid(storeId) ?? NO_BYTES);
-  writeText(into, name);
-  writeText(into, zone);
-  writeText(into, peer.host);
-  into.varint(peer.port);
-  writeText(into, grpc);
-  writeText(into, http);
-  into.varint(levels.min);
-  into.varint(levels.max);
-  if (hasMcp) writeText(into, mcp);
-}
-
-/** Undefined for invalid bytes. */
-export function readRegistration(reader: ByteReader, { hasMcp }: RegistrationForm): NodeRegistration | undefined {
-  const id = reader.bytes(UUID_BYTES);
-  const name = readText(reader);
-  const zone = readText(reader);
-  const peer = { host: readText(reader), port: reader.varint() };
-  const grpc = readText(reader);
-  const http = readText(reader);
-  const levels = { min: reader.varint(), max: reader.varint() };
-  const mcp = hasMcp ? readText(reader) : '';
-  if (reader.failed || id.length !== UUID_BYTES || peer.port > PORT_MAX) return undefined;
-  return { storeId: formatUuid(id), name, zone, peer, grpc, http, levels, ...(mcp !== '' && { mcp }) };
-}
-
-function readNode(row: ByteReader, form: RegistrationForm): RegisteredNode | undefined {
-  const node = row.varint();
-  const state = readNodeState(row);
-  const registration = readRegistration(row, form);
-  if (registration === undefined || !isNodeId(node) || state === undefined) return undefined;
-  return { ...registration, node, state };
-}
-
-function writeText(into: ByteWriter, text: string): void {
-  const bytes = encodeUtf8(text);
-  into.varint(bytes.length);
-  into.bytes(bytes);
-}
-
-function readText(reader: ByteReader): string {
-  return reader.utf8(reader.varint());
 }
 
 function shown(text: string): string {

@@ -14,26 +14,27 @@
  * ```
  */
 import {
-  type ByteReader,
   type ByteWriter,
   type DatabaseId,
-  encodeUtf8,
-  formatUuid,
+  type DependentField,
+  type Field,
+  FLAG,
+  fieldsOf,
   type GroupId,
-  isDatabaseId,
   isGroupId,
-  NO_BYTES,
-  parseUuid,
+  listOf,
+  optional,
   type ReplicaId,
+  TEXT,
+  VARINT,
 } from '#base';
 import { type AppliedState, readAppliedState, writeAppliedState } from './applied-state.ts';
-import { readReplicas, writeReplicas } from './catalog-entry.ts';
-import { type Recovery, readRecovery, writeRecovery } from './catalog-recovery.ts';
+import { DATABASE_ID, GROUP, REPLICAS } from './catalog-fields.ts';
+import { RECOVERY, type Recovery } from './catalog-recovery.ts';
 import { closeRow, openRow, sealRow, unexpectedRow } from './corruption.ts';
 
 const APPLIED_FORMAT = 3;
 const BINDINGS_FORMAT = 5;
-const UUID_BYTES = 16;
 /** Groups of one bindings row. */
 export const BLOCK_GROUPS = 64;
 
@@ -54,7 +55,7 @@ export interface Binding {
   /** True when its group has reported the membership of the placement. */
   readonly isSettled: boolean;
   /** Only of an instance that was recovered from another one. */
-  readonly recovery?: Recovery;
+  readonly recovery?: Recovery | undefined;
 }
 
 export interface CatalogApplied extends AppliedState {
@@ -83,54 +84,41 @@ export function readCatalogApplied(key: Uint8Array, value: Uint8Array): CatalogA
   return { ...state, nextGroup };
 }
 
+const BINDINGS = listOf(
+  fieldsOf<Binding>({
+    group: GROUP,
+    databaseId: DATABASE_ID,
+    createdAtMs: VARINT,
+    replicas: REPLICAS,
+    placement: VARINT,
+    leaving: oncePlaced(REPLICAS, () => []),
+    founders: oncePlaced(REPLICAS, ({ replicas }) => replicas),
+    isSettled: oncePlaced(FLAG, () => true),
+    recovery: optional(RECOVERY),
+    name: TEXT,
+  }),
+);
+
+/** A field that only a database has that was placed since its creation. */
+function oncePlaced<Value>(field: Field<Value>, initial: (before: Binding) => Value): DependentField<Value, Binding> {
+  return {
+    write: (writer, value, { placement }) => {
+      if (placement > 0) field.write(writer, value);
+    },
+    read: (reader, before) => (before.placement > 0 ? field.read(reader) : initial(before)),
+  };
+}
+
 export function writeBindings(into: ByteWriter, bindings: readonly Binding[]): void {
   into.u8(BINDINGS_FORMAT);
-  into.varint(bindings.length);
-  for (const { group, databaseId, createdAtMs, name, ...held } of bindings) {
-    into.varint(group);
-    into.bytes(parseUuid(databaseId) ?? NO_BYTES);
-    into.varint(createdAtMs);
-    writeReplicas(into, held.replicas);
-    into.varint(held.placement);
-    if (held.placement > 0) {
-      writeReplicas(into, held.leaving);
-      writeReplicas(into, held.founders);
-      into.u8(held.isSettled ? 1 : 0);
-    }
-    into.u8(held.recovery === undefined ? 0 : 1);
-    if (held.recovery !== undefined) writeRecovery(into, held.recovery);
-    const text = encodeUtf8(name);
-    into.varint(text.length);
-    into.bytes(text);
-  }
+  BINDINGS.write(into, bindings);
   sealRow(into);
 }
 
 /** Throws when the row is corrupt. */
 export function readBindings(key: Uint8Array, value: Uint8Array): readonly Binding[] {
   const row = openRow(key, value, BINDINGS_FORMAT);
-  const count = row.varint();
-  const bindings: Binding[] = [];
-  while (bindings.length < count && !row.failed) bindings.push(readBinding(key, row));
+  const bindings = BINDINGS.read(row);
   closeRow(key, row);
   return bindings;
-}
-
-function readBinding(key: Uint8Array, row: ByteReader): Binding {
-  const group = row.varint();
-  const id = row.bytes(UUID_BYTES);
-  const databaseId = id.length === UUID_BYTES ? formatUuid(id) : '';
-  const createdAtMs = row.varint();
-  const replicas = readReplicas(row);
-  const placement = row.varint();
-  const leaving = placement > 0 ? readReplicas(row) : [];
-  const founders = placement > 0 ? readReplicas(row) : replicas;
-  const isSettled = placement === 0 || row.u8() === 1;
-  const isRecovered = row.u8() === 1;
-  const recovery = isRecovered ? readRecovery(row) : undefined;
-  const name = row.utf8(row.varint());
-  if (isRecovered && recovery === undefined) throw unexpectedRow(key, 'it does not hold bindings');
-  if (!isGroupId(group) || !isDatabaseId(databaseId)) throw unexpectedRow(key, 'it does not hold bindings');
-  const held = { replicas, leaving, founders, placement, isSettled };
-  return { name, databaseId, group, createdAtMs, ...held, ...(recovery && { recovery }) };
 }

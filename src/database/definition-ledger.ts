@@ -171,7 +171,7 @@ export class DefinitionLedger {
     name.last += 1;
     const version = toVersionNumber(name.last);
     const at = { definedAt: revision, definedAtMs: timeMs };
-    const status = { ...NEW_VERSION_STATUS, active: isInactive !== true };
+    const status = { ...NEW_VERSION_STATUS, active: !isInactive };
     name.versions.set(version, { definition, component: blob, version, ...at, status });
     this.#names.set(keyOf(title), name);
     held.versionCount += 1;
@@ -193,7 +193,7 @@ export class DefinitionLedger {
     const all = [...(name?.versions.values() ?? [])];
     const gone = version === undefined ? all : all.filter((each) => each.version === version);
     if (name === undefined || gone.length === 0) return { kind: 'absent' };
-    const active = onlyInactive === true ? gone.find(({ status }) => status.active) : undefined;
+    const active = onlyInactive ? gone.find(({ status }) => status.active) : undefined;
     if (active !== undefined) return { kind: 'still-active', version: active.version };
     // The name stays, with its last number and its epoch: neither is given again.
     for (const each of gone) name.versions.delete(each.version);

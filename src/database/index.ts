@@ -51,7 +51,6 @@ export {
   type RegisteredNode,
   type RegisterOutcome,
   readNodes,
-  sayableAt,
 } from './catalog-nodes.ts';
 export type { Recovery } from './catalog-recovery.ts';
 export type { Binding } from './catalog-rows.ts';

@@ -5,7 +5,7 @@
  * ```
  * key     8 bytes id | varint version | text name | text created by | u64 LE created ms | u64 LE expires ms, 0: never
  *         | u8 kind | of kind 2 alone: 8 bytes id of a key | varint count, each grant | varint count, each secret
- * grant   u8 role | text databases | with 16 added to the role: varint maximum number of databases
+ * grant   u8 role | text databases | u8 has a maximum | [varint maximum number of databases]
  * kind    0 a key | 1 a token | 2 a token that a key has issued
  * secret  32 bytes SHA-256 | u64 LE created ms | u64 LE expires ms, 0: with its key
  * text    varint length | UTF-8
@@ -14,8 +14,6 @@
  *   M13 A key has exactly one encoding; all other bytes are refused.
  */
 import {
-  type ByteReader,
-  type ByteWriter,
   encodeUtf8,
   type Field,
   fail,
@@ -23,6 +21,8 @@ import {
   fixedBytes,
   listOf,
   mapped,
+  oneOf,
+  optional,
   parseHex,
   TEXT,
   toHex,
@@ -71,8 +71,6 @@ export const CREATED_BY_LENGTH_MAX = 512;
 const ID_BYTES = 8;
 const KIND = { KEY: 0, TOKEN: 1, TOKEN_OF_KEY: 2 } as const;
 const HASH_BYTES = 32;
-/** Added to the role of a grant that limits the number of databases. */
-const BOUNDED = 16;
 const ID = /^[\da-f]{16}$/;
 /** One line of text, without blanks at its ends. */
 const NAME = /^(?! )[^\p{Cc}\p{Zl}\p{Zp}]{1,128}(?<! )$/u;
@@ -94,11 +92,6 @@ export function isStillIssued(token: ApiKey, issuer: ApiKey | undefined, nowMs: 
   );
 }
 
-/** Returns true when releases that know at most level 5 cannot read the key. */
-export function boundsDatabases({ grants }: Pick<ApiKey, 'grants'>): boolean {
-  return grants.some(({ databasesMax }) => databasesMax !== undefined);
-}
-
 export function isKeyId(text: string): boolean {
   return ID.test(text);
 }
@@ -110,7 +103,7 @@ export function faultInKeyName(name: string): string | undefined {
   return `must be one line of 1 to ${KEY_NAME_BYTES_MAX} bytes without blanks at its ends`;
 }
 
-const KEY_ID: Field<string> = mapped(fixedBytes(ID_BYTES), bytesOfId, toHex);
+export const KEY_ID: Field<string> = mapped(fixedBytes(ID_BYTES), bytesOfId, toHex);
 const TIME_MS = valid(U64, (timeMs) => timeMs <= TIME_MS_MAX);
 /** 0 for none. */
 const EXPIRY_MS: Field<number | undefined> = {
@@ -132,59 +125,28 @@ const TOKEN: Field<TokenOrigin | undefined> = {
   },
 };
 
-const GRANT: Field<Grant> = {
-  write: (writer, { role, databases, databasesMax }) => {
-    writer.u8(ROLES.indexOf(role) + (databasesMax === undefined ? 0 : BOUNDED));
-    TEXT.write(writer, databases);
-    if (databasesMax !== undefined) writer.varint(databasesMax);
-  },
-  read: (reader) => {
-    const first = reader.u8();
-    const isBounded = first >= BOUNDED;
-    const role = ROLES[isBounded ? first - BOUNDED : first];
-    const grant = {
-      role: role ?? fail(reader, ROLES[0]),
-      databases: TEXT.read(reader),
-      ...(isBounded && { databasesMax: VARINT.read(reader) }),
-    };
-    return isGrant(grant) ? grant : fail(reader, grant);
-  },
-};
+const GRANT: Field<Grant> = valid(
+  fieldsOf<Grant>({ role: oneOf(ROLES), databases: TEXT, databasesMax: optional(VARINT) }),
+  isGrant,
+);
 
 const SECRET = fieldsOf<KeySecret>({ hash: fixedBytes(HASH_BYTES), createdAtMs: TIME_MS, expiresAtMs: EXPIRY_MS });
 
-const KEY = fieldsOf<ApiKey>({
-  id: KEY_ID,
-  version: valid(VARINT, (version) => version > 0),
-  name: valid(TEXT, (name) => faultInKeyName(name) === undefined),
-  createdBy: valid(TEXT, isBy),
-  createdAtMs: TIME_MS,
-  expiresAtMs: EXPIRY_MS,
-  token: TOKEN,
-  grants: listOf(GRANT, { max: KEY_GRANTS_MAX }),
-  secrets: listOf(SECRET, { min: 1, max: KEY_SECRETS_MAX }),
-});
-
-export function writeApiKey(into: ByteWriter, key: ApiKey): void {
-  KEY.write(into, key);
-}
-
-/** Returns undefined unless the bytes are an encoding of a key. */
-export function readApiKey(reader: ByteReader): ApiKey | undefined {
-  const key = KEY.read(reader);
-  const isEndless = key.token !== undefined && key.expiresAtMs === undefined;
-  return reader.failed || isEndless ? undefined : key;
-}
-
-export function writeKeyId(into: ByteWriter, id: string): void {
-  KEY_ID.write(into, id);
-}
-
-/** Undefined when the bytes are too short. */
-export function readKeyId(reader: ByteReader): string | undefined {
-  const id = KEY_ID.read(reader);
-  return reader.failed ? undefined : id;
-}
+/** A token has an expiry. */
+export const API_KEY: Field<ApiKey> = valid(
+  fieldsOf<ApiKey>({
+    id: KEY_ID,
+    version: valid(VARINT, (version) => version > 0),
+    name: valid(TEXT, (name) => faultInKeyName(name) === undefined),
+    createdBy: valid(TEXT, isBy),
+    createdAtMs: TIME_MS,
+    expiresAtMs: EXPIRY_MS,
+    token: TOKEN,
+    grants: listOf(GRANT, { max: KEY_GRANTS_MAX }),
+    secrets: listOf(SECRET, { min: 1, max: KEY_SECRETS_MAX }),
+  }),
+  ({ token, expiresAtMs }) => token === undefined || expiresAtMs !== undefined,
+);
 
 function bytesOfId(id: string): Uint8Array {
   return parseHex(id) ?? new Uint8Array(ID_BYTES);

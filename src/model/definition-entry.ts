@@ -2,17 +2,15 @@
  * The payloads of log entries that define components (docs/formats/definitions.md).
  *
  * ```
- * u8 format = 2 or 7 | u8 kind | u64 LE recorded_time_ms | …
+ * u8 format = 1 | u8 kind | u64 LE recorded_time_ms | …
  * kind 2  blob part    32 bytes digest | varint size of the whole | varint part | the bytes of the part
- * kind 3  define       32 bytes digest | varint size | definition
+ * kind 3  define       32 bytes digest | varint size | u8 is inactive | definition
  * kind 4  set status   name | varint version | u8 active | u8 mode
- * kind 5  delete       name | varint version, 0 for all of the name
+ * kind 5  delete       name | varint version, 0 for all of the name | u8 only inactive versions
  * kind 6  expire       name of a State View
  * name = u8 kind of component | varint length, UTF-8
  * ```
- * The format is the feature level: releases that know only level 1 accept none of them (ADR 0047). Two entries have
- * format 7: a definition of an inactive version, and a deletion of inactive versions only. All parts of a blob but the
- * last have 1 MiB. Decoding accepts any bytes.
+ * All parts of a blob but the last have 1 MiB. Decoding accepts any bytes.
  */
 import {
   assert,
@@ -48,12 +46,11 @@ import {
 import { COMPONENT_NAME, decodeDefinition, encodeDefinition, VERSION_OR_NONE } from './definition-bytes.ts';
 import { COMPONENT_BYTES_MAX } from './limits.ts';
 import type { ComponentName } from './names.ts';
+import { PAYLOAD_FORMAT } from './payload.ts';
 import { stampRecordedTime } from './transaction-body.ts';
 
-const FORMAT = 2;
-/** Format of definitions of inactive versions, and of deletions of inactive versions only. */
-const INACTIVE_FORMAT = 7;
 const PART_KIND = 2;
+const LAST_KIND = 6;
 /** Bytes of every part of a blob but the last. */
 export const BLOB_PART_BYTES: number = 1024 * 1024;
 
@@ -76,14 +73,14 @@ export type DefinitionEntry =
       readonly blob: ComponentReference;
       readonly definition: Definition;
       /** The new version is inactive. */
-      readonly isInactive?: true;
+      readonly isInactive: boolean;
     }
   | (ComponentTitle & { readonly kind: 'set-status'; readonly version: VersionNumber; readonly status: VersionStatus })
   /** Without a version: all versions of the name. `onlyInactive`: nothing is deleted if one of them is active. */
   | (ComponentTitle & {
       readonly kind: 'delete';
       readonly version: VersionNumber | undefined;
-      readonly onlyInactive?: true;
+      readonly onlyInactive: boolean;
     })
   /** Invalidates the folded states of every version of the State View. */
   | { readonly kind: 'expire'; readonly name: ComponentName };
@@ -116,7 +113,7 @@ const HEAD = { recordedTimeMs: U64 };
 
 const ENTRY = kindsOf<DefinitionEntry & { readonly recordedTimeMs: number }>({
   part: [PART_KIND, { ...HEAD, blob: BLOB, part: VARINT, bytes: REST }],
-  define: [3, { ...HEAD, blob: BLOB, definition: mapped(REST, encodeDefinition, decodeDefinition) }],
+  define: [3, { ...HEAD, blob: BLOB, isInactive: FLAG, definition: mapped(REST, encodeDefinition, decodeDefinition) }],
   'set-status': [
     4,
     {
@@ -126,26 +123,21 @@ const ENTRY = kindsOf<DefinitionEntry & { readonly recordedTimeMs: number }>({
       status: fieldsOf<VersionStatus>({ active: FLAG, mode: oneOf(MAINTENANCE_MODES) }),
     },
   ],
-  delete: [5, { ...HEAD, ...TITLE, version: VERSION_OR_NONE }],
-  expire: [6, { ...HEAD, name: STATE_VIEW }],
+  delete: [5, { ...HEAD, ...TITLE, version: VERSION_OR_NONE, onlyInactive: FLAG }],
+  expire: [LAST_KIND, { ...HEAD, name: STATE_VIEW }],
 });
 
 export function encodeDefinitionEntry(entry: DefinitionEntry): Uint8Array {
   const writer = new ByteWriter(HEAD_BYTES + (entry.kind === 'part' ? entry.bytes.length : 0));
-  writer.u8(isOfInactive(entry) ? INACTIVE_FORMAT : FORMAT);
+  writer.u8(PAYLOAD_FORMAT);
   ENTRY.write(writer, { ...entry, recordedTimeMs: 0 });
   return writer.handOver();
 }
 
 /** Returns true when a payload of a database is a definition entry. */
 export function definesSomething(payload: Uint8Array): boolean {
-  return payload[0] === FORMAT || payload[0] === INACTIVE_FORMAT;
-}
-
-function isOfInactive(entry: DefinitionEntry): boolean {
-  return (
-    (entry.kind === 'define' && entry.isInactive === true) || (entry.kind === 'delete' && entry.onlyInactive === true)
-  );
+  const kind = payload[1] ?? 0;
+  return kind >= PART_KIND && kind <= LAST_KIND;
 }
 
 /** Writes the leader's time into a payload, in place. */
@@ -171,14 +163,12 @@ export function isBlobPart(payload: Uint8Array): boolean {
 }
 
 function decode(payload: Uint8Array, isHead: boolean): TimedDefinitionEntry | undefined {
-  if (!definesSomething(payload)) return undefined;
+  if (payload[0] !== PAYLOAD_FORMAT || !definesSomething(payload)) return undefined;
   const reader = new ByteReader(payload, 1);
   const { recordedTimeMs, ...entry } = ENTRY.read(reader);
   if (reader.failed || reader.left > 0) return undefined;
   if (entry.kind === 'part' && !isHead && entry.bytes.length !== partBytesOf(entry)) return undefined;
-  if (payload[0] === FORMAT) return { recordedTimeMs, entry };
-  if (entry.kind === 'define') return { recordedTimeMs, entry: { ...entry, isInactive: true } };
-  return entry.kind === 'delete' ? { recordedTimeMs, entry: { ...entry, onlyInactive: true } } : undefined;
+  return { recordedTimeMs, entry };
 }
 
 /** Number of parts of a blob. */

@@ -41,19 +41,16 @@ export {
   ROLES,
 } from './access.ts';
 export {
+  API_KEY,
   type ApiKey,
-  boundsDatabases,
   CREATED_BY_LENGTH_MAX,
   faultInKeyName,
   isKeyId,
   isStillIssued,
   KEY_GRANTS_MAX,
+  KEY_ID,
   KEY_SECRETS_MAX,
   type KeySecret,
-  readApiKey,
-  readKeyId,
-  writeApiKey,
-  writeKeyId,
 } from './api-key.ts';
 export { acceptCloudEvent, acceptCloudEventParts, type CloudEventParts, eventParts } from './cloud-event.ts';
 export { type AskedCommand, type Command, commandFrom, type Pairs } from './command.ts';

@@ -8,7 +8,7 @@ import { checkConstraints } from './constraint-rules.ts';
 import { decodeConstraint } from './constraint-wire.ts';
 import { walkEvent } from './event-walk.ts';
 import { Faults } from './faults.ts';
-import { PAYLOAD_FORMAT, PAYLOAD_FORMAT_KEPT, PAYLOAD_KIND_TRANSACT } from './payload.ts';
+import { faultInHead } from './payload.ts';
 import { transactionTooLarge } from './transaction.ts';
 import { bodyIn, type TransactionBodyView } from './transaction-body.ts';
 import { decodeTransactionOptions } from './transaction-options.ts';
@@ -17,11 +17,8 @@ const HEAD_BYTES = 2;
 
 /** Why the payload is invalid, or undefined. Never throws. */
 export function faultInTransactPayload(payload: Uint8Array): string | undefined {
-  const [format, kind] = payload;
-  const isKnown = format === PAYLOAD_FORMAT || format === PAYLOAD_FORMAT_KEPT;
-  if (!isKnown || kind !== PAYLOAD_KIND_TRANSACT) {
-    return `its format ${format} and kind ${kind} are not ${PAYLOAD_FORMAT} or ${PAYLOAD_FORMAT_KEPT} and ${PAYLOAD_KIND_TRANSACT}`;
-  }
+  const fault = faultInHead(payload[0], payload[1]);
+  if (fault !== undefined) return fault;
   const reader = new ProtoReader(payload, HEAD_BYTES);
   const constraints = reader.view();
   if (reader.failed) return 'its constraints reach past its end';

@@ -2,11 +2,11 @@
  * The payload of a log entry that carries a transaction.
  *
  * ```
- * u8 format = 1 or 4 | u8 kind = 1 | varint length | constraints | TransactionBody
+ * u8 format = 1 | u8 kind = 1 or 7 | varint length | constraints | TransactionBody
  * constraints: (varint length | cairn.v1.Constraint)*
  * ```
- * Format 4 is of feature level 4: a client may look the outcome up, so a refusal is kept (ADR 0142). The payload is
- * opaque to Raft. Other kinds belong to the catalog (16 and up); an unknown format or kind comes from a newer release,
+ * Kind 7: a client may look the outcome up, so a refusal is kept (ADR 0142). The payload is opaque to Raft. Other kinds
+ * belong to definitions (2 to 6) and to the catalog (16 and up); an unknown format or kind comes from a newer release,
  * and the group must stop instead of guessing.
  */
 import { assert, ByteWriter, ProtoReader } from '#base';
@@ -21,14 +21,14 @@ import {
 } from './transaction-body.ts';
 
 export const PAYLOAD_FORMAT = 1;
-/** Format of a transaction whose refusal is kept. */
-export const PAYLOAD_FORMAT_KEPT = 4;
-export const PAYLOAD_KIND_TRANSACT = 1;
+const KIND_TRANSACT = 1;
+/** A transaction whose refusal is kept. */
+const KIND_TRANSACT_KEPT = 7;
 const HEAD_BYTES = 2;
 
 export interface TransactPayload extends TransactionBody {
   readonly constraints: readonly Constraint[];
-  /** True: a refusal is kept. Default false. Feature level 4 and above. */
+  /** True: a refusal is kept. Default false. */
   readonly keepsRefusal?: boolean;
 }
 
@@ -47,8 +47,8 @@ const writer = new ByteWriter(64 * 1024);
 /** The recorded time is 0 until `stampPayload`. */
 export function encodeTransactPayload(payload: TransactPayload): Uint8Array {
   writer.reset();
-  writer.u8(payload.keepsRefusal === true ? PAYLOAD_FORMAT_KEPT : PAYLOAD_FORMAT);
-  writer.u8(PAYLOAD_KIND_TRANSACT);
+  writer.u8(PAYLOAD_FORMAT);
+  writer.u8(payload.keepsRefusal === true ? KIND_TRANSACT_KEPT : KIND_TRANSACT);
   const constraints = writer.beginLength();
   for (const constraint of payload.constraints) {
     const mark = writer.beginLength();
@@ -73,7 +73,7 @@ export function readTransactPayload(
   to: number = bytes.length,
 ): TransactPayloadView {
   const { at, end } = constraintsReader(bytes, from, to);
-  const keepsRefusal = bytes[from] === PAYLOAD_FORMAT_KEPT;
+  const keepsRefusal = bytes[from + 1] === KIND_TRANSACT_KEPT;
   return { bytes, keepsRefusal, constraintsStart: at, constraintsEnd: end, body: readTransactionBody(bytes, end, to) };
 }
 
@@ -89,12 +89,16 @@ export function constraintsOf(payload: TransactPayloadView): readonly Constraint
   return constraints;
 }
 
+/** Fault in the format and kind of a payload that should be a transaction, or undefined. */
+export function faultInHead(format: number | undefined, kind: number | undefined): string | undefined {
+  if (format === PAYLOAD_FORMAT && (kind === KIND_TRANSACT || kind === KIND_TRANSACT_KEPT)) return undefined;
+  return `its format ${format} and kind ${kind} are not ${PAYLOAD_FORMAT} and ${KIND_TRANSACT} or ${KIND_TRANSACT_KEPT}`;
+}
+
 /** Checks format and kind, and returns a reader over the constraints. The body begins at its end. */
 function constraintsReader(bytes: Uint8Array, from: number, to: number): ProtoReader {
-  const [format, kind] = [bytes[from], bytes[from + 1]];
-  const isKnown = format === PAYLOAD_FORMAT || format === PAYLOAD_FORMAT_KEPT;
-  assert(isKnown, 'The format of a log entry is one that this release knows (1, 4)', format);
-  assert(kind === PAYLOAD_KIND_TRANSACT, 'The kind of the log entry is transact (1)', kind);
+  const fault = faultInHead(bytes[from], bytes[from + 1]);
+  assert(fault === undefined, 'The log entry is a transaction of a format that this release knows', fault);
   const reader = new ProtoReader(bytes, from + HEAD_BYTES, to);
   const start = reader.lengthDelimited();
   assert(!reader.failed, 'The constraints lie inside their payload', [from, to]);

@@ -19,9 +19,6 @@ import { linkCreation } from './tracing.ts';
 
 const RANDOM_BYTES = 10;
 
-/** Feature level from which refusals are stored for later lookup (ADR 0142). */
-const REFUSALS_LEVEL = 4;
-
 export function transact(context: ServiceContext, request: TransactRequest): Promise<TransactReply> {
   const { node } = context;
   const { databaseName, floor, span, options, constraints, events, requireLeader } = request;
@@ -37,7 +34,7 @@ export function transact(context: ServiceContext, request: TransactRequest): Pro
     if (refusal !== undefined) return recordedOrRefused(context, binding, request, { transactionId, refusal });
     assert(transactionId !== undefined, 'A malformed transaction_id is a fault of the transaction');
     // A client that waits only for the admission will look the outcome up.
-    const keepsRefusal = request.onAdmitted !== undefined && node.catalog.level >= REFUSALS_LEVEL;
+    const keepsRefusal = request.onAdmitted !== undefined;
     const transaction = { transactionId, origin: request.origin, options, constraints, events, keepsRefusal };
     if (span !== undefined) linkCreation(span, events);
     const admission = { onAdmitted: admissionOf(binding, bind), requireLeader, span };

@@ -1,9 +1,9 @@
 // Goal: a cluster loses no acknowledged write when operators scale it, lose a volume, or upgrade it and go back.
-// Method: as in leader-deleted.test.ts, with a further image for the earlier release.
+// Method: as in leader-deleted.test.ts, with a further image for the later release.
 import { describe, expect, it } from 'vitest';
 import { lacksTool } from '../support/needed-tools.ts';
 import { imageArchive, runScenario } from './run-scenario.ts';
-import { EARLIER } from './scenarios/scenario.ts';
+import { LATER } from './scenarios/scenario.ts';
 
 const NOTHING_LOST = { faults: [], failedWrites: 0 };
 
@@ -23,7 +23,7 @@ describe.skipIf(lacksTool('kube', 'nft', 'runc', 'apt-get'))('a cluster in Kuber
   it('can be upgraded and rolled back, but not rolled back after the upgrade is final', {
     timeout: 900_000,
   }, async () => {
-    const earlier = await imageArchive(EARLIER);
-    expect(await runScenario('upgraded-and-back', ['--image', earlier])).toMatchObject(NOTHING_LOST);
+    const later = await imageArchive(LATER);
+    expect(await runScenario('upgraded-and-back', ['--image', later])).toMatchObject(NOTHING_LOST);
   });
 });

@@ -1,9 +1,9 @@
 // Goal: the operator upgrades, scales and repairs a cluster without a lost write, also when the operator itself fails.
-// Method: as in operated.test.ts, with a new cluster for each scenario and a further image for the earlier release.
+// Method: as in operated.test.ts, with a new cluster for each scenario and a further image for the later release.
 import { describe, expect, it } from 'vitest';
 import { lacksTool } from '../support/needed-tools.ts';
 import { imageArchive, runScenario } from './run-scenario.ts';
-import { EARLIER } from './scenarios/scenario.ts';
+import { LATER } from './scenarios/scenario.ts';
 
 const FIVE = ['--nodes', '5'];
 
@@ -29,8 +29,8 @@ describe.skipIf(lacksTool('kube', 'nft', 'runc', 'apt-get'))('a cluster of the o
   });
 
   it('is upgraded without a failed write', { timeout: 900_000 }, async () => {
-    const earlier = await imageArchive(EARLIER);
-    const { faults, failedWrites } = await runScenario('operator-upgrades', ['--image', earlier]);
+    const later = await imageArchive(LATER);
+    const { faults, failedWrites } = await runScenario('operator-upgrades', ['--image', later]);
     expect(faults).toEqual([]);
     expect(failedWrites).toBe(0);
   });

@@ -47,27 +47,24 @@ export async function runInCluster<Result>(
   return result;
 }
 
-/** Writes the image of the product, or of an earlier release, as an archive of the test; its path. */
-export async function imageArchive(earlier?: string): Promise<string> {
+/** Writes the image of the product, or of a later release, as an archive of the test; its path. */
+export async function imageArchive(later?: string): Promise<string> {
   const archive = join(testDir(), 'cairn.tar');
   const { layers, config } = imageOf(ROOT, { dist: DIST });
   const written = layers.map(({ name, entries }) => ({
     name,
-    entries: earlier === undefined ? entries : entries.map((entry) => earlierOf(entry, earlier)),
+    entries: later === undefined ? entries : entries.map((entry) => laterOf(entry, later)),
   }));
-  await writeArchive(archive, written, { ...config, version: earlier ?? config.version }, COMPRESSION);
+  await writeArchive(archive, written, { ...config, version: later ?? config.version }, COMPRESSION);
   return archive;
 }
 
-/**
- * A file as an earlier release would have it, which knows one feature level less. The level of the cluster decides what
- * is written (ADR 0047), so with a lower maximum this release writes what an earlier one would have written.
- */
-function earlierOf(entry: Entry, release: string): Entry {
+/** A file as a later release would have it, which knows one feature level more and has no formats of that level. */
+function laterOf(entry: Entry, release: string): Entry {
   if (entry.kind !== 'file' || !/^opt\/cairn\/(?:package\.json|dist\/[\w-]+\.js)$/.test(entry.path)) return entry;
   const changed = Buffer.from(entry.bytes)
     .toString()
     .replace(/(?<=^ {2}"version": ")[^"]*/m, release)
-    .replace(/(?<=const LEVELS = \{\s+min: \d+,\s+max: )\d+/, String(LEVELS.max - 1));
+    .replace(/(?<=const LEVELS = \{\s+min: \d+,\s+max: )\d+/, String(LEVELS.max + 1));
   return { ...entry, bytes: Buffer.from(changed) };
 }

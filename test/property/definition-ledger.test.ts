@@ -38,6 +38,7 @@ const arbEntry: fc.Arbitrary<DefinitionEntry> = withInactive(
       weight: 5,
       arbitrary: fc.record({
         kind: fc.constant('define' as const),
+        isInactive: fc.constant(false),
         blob: arbBlob,
         definition: fc.constantFrom(...DEFINITIONS),
       }),

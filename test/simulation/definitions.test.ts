@@ -33,8 +33,7 @@ describe('the check of definitions', () => {
     );
     const records = good.finals.flatMap(({ definitions }) => definitions?.records ?? []);
     const hasInactive = ({ entry }: (typeof records)[number]): boolean =>
-      (entry.kind === 'define' && entry.isInactive === true) ||
-      (entry.kind === 'delete' && entry.onlyInactive === true);
+      (entry.kind === 'define' && entry.isInactive) || (entry.kind === 'delete' && entry.onlyInactive);
     expect(records.some(hasInactive)).toBe(true);
     expect(good.finals.flatMap(({ definitions }) => definitions?.versions ?? []).length).toBeGreaterThan(1);
   });

@@ -55,7 +55,7 @@ export const arbStatus: fc.Arbitrary<DefinitionEntry> = fc
 
 export const arbDeletion: fc.Arbitrary<DefinitionEntry> = fc
   .tuple(arbTitle, fc.option(arbVersion, { nil: undefined }))
-  .map(([title, version]) => ({ kind: 'delete', ...title, version }));
+  .map(([title, version]) => ({ kind: 'delete', ...title, version, onlyInactive: false }));
 
 export const arbExpiry: fc.Arbitrary<DefinitionEntry> = arbTitle.map(({ name }) => ({ kind: 'expire', name }));
 
@@ -65,7 +65,7 @@ const arbEntry: fc.Arbitrary<DefinitionEntry> = fc.oneof(
     weight: 5,
     arbitrary: fc
       .tuple(arbBlob, fc.constantFrom(...DEFINITIONS))
-      .map(([blob, definition]) => ({ kind: 'define' as const, blob, definition })),
+      .map(([blob, definition]) => ({ kind: 'define' as const, blob, definition, isInactive: false })),
   },
   arbStatus,
   { weight: 2, arbitrary: arbDeletion },

@@ -63,7 +63,7 @@ export class NaiveLedger {
             !isDeleted && isOf(version, entry) && version.version === (entry.version ?? version.version),
         );
         const active = gone.find(({ version }) => version.status.active);
-        if (entry.onlyInactive === true && active !== undefined)
+        if (entry.onlyInactive && active !== undefined)
           return { kind: 'still-active', version: active.version.version };
         for (const each of gone) each.isDeleted = true;
         this.#sweep(gone.map(({ version }) => version));
@@ -128,7 +128,7 @@ export class NaiveLedger {
     if (names.size > this.#limits.namesMax || this.#alive().length >= this.#limits.versionsMax)
       return { kind: 'too-many' };
     const version = toVersionNumber(this.#ever.filter((each) => isOf(each.version, title)).length + 1);
-    const status = { active: isInactive !== true, mode: 'lazy' } as const;
+    const status = { active: !isInactive, mode: 'lazy' } as const;
     const when = { definedAt: revision, definedAtMs: timeMs };
     const defined = { definition, component: blob, version, ...when, status, foldEpoch: 0 };
     this.#ever.push({ version: defined, isDeleted: false });

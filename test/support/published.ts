@@ -37,7 +37,7 @@ export function definingPayloads(definition: Definition, bytes: Uint8Array): rea
   for (let at = 0; at < bytes.length; at += BLOB_PART_BYTES) {
     parts.push({ kind: 'part', blob, part: parts.length, bytes: bytes.subarray(at, at + BLOB_PART_BYTES) });
   }
-  return [...parts, { kind: 'define' as const, blob, definition }].map(encodeDefinitionEntry);
+  return [...parts, { kind: 'define' as const, blob, definition, isInactive: false }].map(encodeDefinitionEntry);
 }
 
 /** The same component, enlarged by an ignored section. */

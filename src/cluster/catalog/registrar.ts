@@ -1,6 +1,6 @@
 /** Registers nodes in the catalog on request (peer/join.ts). */
 import { formatAddress, formatLevels, hasLevel, type LevelRange, type NodeId, nodeOf } from '#base';
-import { faultInRegistration, isSame, sayableAt } from '#database';
+import { faultInRegistration, isSame } from '#database';
 import { everybody, memberStateOf } from '#raft';
 import type { Group } from '../group/group.ts';
 import type { CatalogMachine, Machines } from '../machine.ts';
@@ -64,7 +64,7 @@ export function registrar(ports: RegistrarPorts): Registrar {
     },
     encode: () => {
       joining.set(registration.name, { asked: registration, endMs: ports.monotonicMs() + JOINING_MS });
-      return machines.encode({ kind: 'register', registration: sayableAt(catalog().level, registration) });
+      return machines.encode({ kind: 'register', registration });
     },
   });
 }
@@ -97,8 +97,7 @@ function answersTo({ raft }: Group, node: NodeId, nowMs: number): boolean {
   return replica !== undefined && memberStateOf(raft, replica, nowMs) !== 'silent';
 }
 
-function answerBy(catalog: CatalogMachine, asked: NodeRegistration): Registered | undefined {
-  const registration = sayableAt(catalog.level, asked);
+function answerBy(catalog: CatalogMachine, registration: NodeRegistration): Registered | undefined {
   const reason = faultInRegistration(registration);
   if (reason !== undefined) return { kind: 'refused', reason };
   const known = catalog.nodes().find(({ storeId }) => storeId === registration.storeId);

@@ -23,8 +23,6 @@ export interface HistoriesPorts {
   readonly kv: KvReader;
   readonly machines: Pick<Machines, 'compareHistory'>;
   readonly find: (id: GroupId) => Group | undefined;
-  /** Feature level of the cluster: nodes of older releases drop unknown messages. */
-  readonly level: () => number;
   /** Sends a message to another node at the end of the turn; it may be lost. */
   readonly post: (to: NodeId, item: HistoryItem) => void;
   readonly step: (group: Group, input: Input) => void;
@@ -33,7 +31,6 @@ export interface HistoriesPorts {
 
 type AcknowledgedLost = Extract<Fact, { readonly kind: 'acknowledged-lost' }>;
 
-const LEVEL = 5;
 const LOOK_MS = 1000;
 const REQUEST_TIMEOUT_MS = 2500;
 /** Maximum number of requests per tick: each costs its leader up to one read of a record. */
@@ -55,7 +52,7 @@ export class Histories {
 
   /** Next time to call `tick`; undefined when there is nothing to compare. */
   get deadlineMs(): number | undefined {
-    return this.#due.size + this.#asked.size === 0 || this.#ports.level() < LEVEL ? undefined : this.#lookMs;
+    return this.#due.size + this.#asked.size === 0 ? undefined : this.#lookMs;
   }
 
   note(group: Group, fact: Fact): void {
@@ -75,7 +72,7 @@ export class Histories {
   }
 
   tick(nowMs: number): void {
-    if (nowMs < this.#lookMs || this.#ports.level() < LEVEL) return;
+    if (nowMs < this.#lookMs) return;
     this.#lookMs = nowMs + LOOK_MS;
     for (const [group, askedMs] of this.#asked) {
       if (nowMs - askedMs < REQUEST_TIMEOUT_MS) continue;
@@ -107,7 +104,7 @@ export class Histories {
 
   /** Reports lost entries to the member until it has acknowledged them again, because it may have restarted. */
   #lose(group: Group, { replica, acknowledged }: AcknowledgedLost): void {
-    if (replica === group.self || this.#ports.level() < LEVEL) return;
+    if (replica === group.self) return;
     const lost = this.#lost.get(group) ?? new Map<ReplicaId, EntryId>();
     this.#lost.set(group, lost.set(replica, acknowledged));
     this.#remind(group, replica);

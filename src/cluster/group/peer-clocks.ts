@@ -23,8 +23,6 @@ export interface PeerClocksPorts {
   readonly clock: Clock;
   readonly monotonicMs: () => number;
   readonly others: () => Iterable<NodeId>;
-  /** The feature level of the cluster. */
-  readonly level: () => number;
   readonly post: (to: NodeId, item: ClockItem) => void;
 }
 
@@ -47,9 +45,6 @@ export interface ClockStanding {
   /** Difference to each peer. */
   readonly peers: ReadonlyMap<NodeId, number>;
 }
-
-/** Older nodes do not know clock messages and would drop the frame, with the requests in it. */
-const LEVEL = 5;
 
 export class PeerClocks {
   readonly #ports: PeerClocksPorts;
@@ -111,7 +106,6 @@ export class PeerClocks {
   }
 
   #ask(node: NodeId): void {
-    if (this.#ports.level() < LEVEL) return;
     const askedMs = Math.floor(this.#ports.monotonicMs());
     this.#asked.set(node, askedMs);
     this.#ports.post(node, { kind: 'clock-ask', askedMs });

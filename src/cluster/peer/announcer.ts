@@ -12,7 +12,7 @@
  *        No other node ends: only a catalog that has the store as removed, which is final, says so (D17).
  */
 import type { Address, NodeId } from '#base';
-import { isSame, sayableAt } from '#database';
+import { isSame } from '#database';
 import type { NodeRegistration } from '../outcome.ts';
 import { nodeRemoved } from '../refusals.ts';
 import { type AskToJoin, askThrough, type JoinReply, type JoinRequest, joinRefused } from './join.ts';
@@ -31,8 +31,6 @@ export interface AnnouncerPorts {
   readonly isLed: () => boolean;
   /** Persists the removal for the next process of the node. */
   readonly noteRemoved: () => Promise<void>;
-  /** Feature level of the cluster in the local catalog: it limits the fields of a registration. */
-  readonly level: () => number;
   /** Addresses of nodes that may know the leader. */
   readonly others: () => readonly Address[];
   readonly sleep: (ms: number) => Promise<void>;
@@ -124,7 +122,7 @@ export class Announcer {
 
   #isContradicted(said: NodeRegistration): boolean {
     const shown = this.#ports.shown();
-    return shown !== undefined && !isSame(shown, sayableAt(this.#ports.level(), said));
+    return shown !== undefined && !isSame(shown, said);
   }
 
   close(): void {

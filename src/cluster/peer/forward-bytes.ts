@@ -5,7 +5,6 @@
  * content   := item*
  * item      := u8 kind, fields of its kind in the order of the table below
  * ```
- * Clocks and histories are sent at feature level 5 and above: a node that does not know them drops the frame.
  * In `refused` an empty reason is none, and so is 0 for the two numbers.
  */
 import {

@@ -2,7 +2,7 @@
  * The way of a node to the others: links, what is said by them, and how stores become nodes. Put together before the
  * core is opened; `begin` joins both.
  */
-import { type Address, CATALOG_GROUP, LEVEL_FIRST, type Random } from '#base';
+import { type Address, CATALOG_GROUP, type Random } from '#base';
 import { members } from '#raft';
 import { type Administered, noting, notingJoins } from '../admin/administered.ts';
 import { type AdminReply, type AdminRequest, type AskAdmin, administration } from '../admin/administration.ts';
@@ -94,7 +94,6 @@ export async function openReach(ports: ReachPorts, identity: NodeIdentity, order
     shown,
     isLed: () => core?.isLed(CATALOG_GROUP) === true,
     noteRemoved,
-    level: () => core?.catalog.level ?? LEVEL_FIRST,
     others,
     sleep,
   });

@@ -8,7 +8,6 @@ import { CATALOG_GROUP, compareBytes, DatabaseError, quote, toHex } from '#base'
 import type { KeyOutcome } from '#cluster';
 import {
   type ApiKey,
-  boundsDatabases,
   CREATED_BY_LENGTH_MAX,
   Faults,
   faultInKeyName,
@@ -27,9 +26,6 @@ import type {
   RotateApiKeyRequest,
 } from './operations.ts';
 
-/** Feature level of API keys, and of keys with a quota of databases. */
-const LEVEL = 3;
-const BOUNDING_LEVEL = 6;
 /** Maximum number of attempts when other changes are concurrent. */
 const ATTEMPTS_MAX = 5;
 const MS_PER_SECOND = 1_000;
@@ -42,7 +38,6 @@ export async function issueApiKey(context: ServiceContext, request: IssueApiKeyR
   const { clock, random, node } = context;
   const nowMs = clock.nowMs();
   refuseFaults(request, nowMs);
-  await refuseBelowLevel(context, request, 'API keys');
   const { name, grants, expiresAtMs, issuedBy = UNAUTHENTICATED, made } = request;
   const { id, hash, text } = made === undefined ? issueKey((bytes) => random.bytes(bytes)) : { ...made, text: '' };
   const secrets = [{ hash, createdAtMs: nowMs, expiresAtMs: undefined }];
@@ -120,7 +115,6 @@ async function changeApiKey(
 export async function revokeApiKey(context: ServiceContext, request: RevokeApiKeyRequest): Promise<void> {
   const { node, clock } = context;
   const { id, expiresAtMs } = request;
-  await refuseBelowLevel(context, request, 'API keys');
   if (expiresAtMs !== undefined) {
     const faults = new Faults();
     addExpiryFaults(expiresAtMs, clock.nowMs(), faults);
@@ -179,26 +173,6 @@ function refuseFaultyOverlap(seconds: number): void {
   if (seconds > OVERLAP_SECONDS_MAX)
     faults.add('overlap_seconds', `must be at most ${OVERLAP_SECONDS_MAX}, a year`, seconds);
   faults.throwIfAny('The request is malformed');
-}
-
-/**
- * Refuses what the current feature level does not support. A node that has just joined learns the level with the
- * catalog.
- */
-export async function refuseBelowLevel(
-  { node }: ServiceContext,
-  request: ApiKeysRequest & Partial<Pick<ApiKey, 'grants'>>,
-  what: string,
-): Promise<void> {
-  const isBounding = boundsDatabases({ grants: request.grants ?? [] });
-  const wanted = isBounding ? BOUNDING_LEVEL : LEVEL;
-  if (node.catalog.level >= wanted) return;
-  await node.latest(CATALOG_GROUP);
-  const { level } = node.catalog;
-  if (level >= wanted) return;
-  const kept = isBounding ? `${what} that bound databases` : what;
-  const message = `${kept} need feature level ${wanted}, and this cluster is at ${level}: run cairn cluster finalize when all nodes have the new release`;
-  throw new DatabaseError('unavailable', message, { details: { reason: 'LevelNotReached' } });
 }
 
 function keyNotFound(id: string): DatabaseError {

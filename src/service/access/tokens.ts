@@ -9,7 +9,7 @@ import { issueKey } from '#auth';
 import { CATALOG_GROUP, DatabaseError, quote } from '#base';
 import { type ApiKey, Faults, isStillIssued } from '#model';
 import type { ServiceContext } from '../context.ts';
-import { addKeyFaults, refuseBelowLevel, UNAUTHENTICATED } from './api-keys.ts';
+import { addKeyFaults, UNAUTHENTICATED } from './api-keys.ts';
 import type { IssuedApiKey, IssueTokenRequest, NamedTokenRequest, TokensRequest } from './operations.ts';
 
 const TOKEN_SECONDS_MAX = 3_600;
@@ -32,7 +32,6 @@ export async function issueToken(context: ServiceContext, request: IssueTokenReq
   const nowMs = clock.nowMs();
   const { name, grants, lifeSeconds, issuer } = request;
   refuseFaults(request);
-  await refuseBelowLevel(context, request, 'Tokens');
   await node.latest(CATALOG_GROUP);
   const tokens = node.catalog.apiKeys().filter(isToken);
   const by = issuer?.id ?? UNAUTHENTICATED;

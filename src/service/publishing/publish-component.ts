@@ -168,7 +168,7 @@ async function publish(
   define: Define,
   binding: Binding,
 ): Promise<{ readonly version: VersionNumber; readonly isNew: boolean }> {
-  const whole: DefinitionEntry = { kind: 'define', blob, definition, ...(isInactive === true && { isInactive }) };
+  const whole: DefinitionEntry = { kind: 'define', blob, definition, isInactive: isInactive === true };
   const count = partCountOf(blob);
   let entry: DefinitionEntry = whole;
   for (let steps = STEPS_PER_PART * (count + 1); steps > 0; steps--) {

@@ -33,8 +33,7 @@ export function deleteVersions(context: ServiceContext, request: DeleteVersionsR
   return changing(context, request, { component, name, version }, async (binding, define) => {
     const isVersion = version === undefined || (typeof version === 'number' && isVersionNumber(version));
     if (!isComponentName(name) || !isVersion) return undefined;
-    const only = onlyInactive === true ? ({ onlyInactive } as const) : {};
-    const outcome = await define({ kind: 'delete', component, name, version, ...only });
+    const outcome = await define({ kind: 'delete', component, name, version, onlyInactive: onlyInactive === true });
     if (outcome.kind === 'still-active') throw versionActive({ component, name, version: outcome.version });
     return outcome.kind === 'absent' ? undefined : nowOf(context, binding);
   });

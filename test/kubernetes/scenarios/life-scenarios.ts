@@ -1,7 +1,7 @@
 /** Scenarios of a cluster's life: more and fewer nodes, a lost volume, an upgrade and a rollback. */
 import { type Cluster, eventually } from '../cluster.ts';
 import { clusterStatus, PODS } from './install.ts';
-import { EARLIER, leaderOf, type ScenarioRun, type Scenarios, SOME } from './scenario.ts';
+import { LATER, leaderOf, type ScenarioRun, type Scenarios, SOME } from './scenario.ts';
 
 const FIRST = 'cairn-0';
 /** A replica with at most this lag lacks only what is being written. */
@@ -10,7 +10,7 @@ const LAG_MAX = 100;
 export const LIFE_SCENARIOS: Scenarios<'one-replica' | 'volume-lost' | 'upgraded-and-back'> = {
   'one-replica': { replicas: 1, act: restartGrowAndShrink },
   'volume-lost': { act: loseVolume },
-  'upgraded-and-back': { values: [`image.tag=${EARLIER}`], act: upgradeAndGoBack },
+  'upgraded-and-back': { act: upgradeAndGoBack },
 };
 
 async function restartGrowAndShrink({ cluster, clients, install, step }: ScenarioRun): Promise<void> {
@@ -64,8 +64,9 @@ async function loseVolume({ cluster, clients, step }: ScenarioRun): Promise<void
 }
 
 async function upgradeAndGoBack({ cluster, clients, install, step }: ScenarioRun): Promise<void> {
-  const [repository = '', tag = ''] = cluster.image.split(':');
-  const upgrade = (): Promise<unknown> => install(`image.tag=${tag}`);
+  const [repository = ''] = cluster.image.split(':');
+  const later = `${repository}:${LATER}`;
+  const upgrade = (): Promise<unknown> => install(`image.tag=${LATER}`);
   const goBack = (): Promise<unknown> => cluster.helm('rollback', 'cairn');
   const rollTo = async (image: string, change: () => Promise<unknown>): Promise<void> => {
     await change();
@@ -76,9 +77,9 @@ async function upgradeAndGoBack({ cluster, clients, install, step }: ScenarioRun
     await clients.untilMore(SOME);
   };
   const { level } = await clusterStatus(cluster, FIRST);
-  await step('upgrade', () => rollTo(cluster.image, upgrade));
-  await step('go back', () => rollTo(`${repository}:${EARLIER}`, goBack));
-  await step('upgrade again', () => rollTo(cluster.image, upgrade));
+  await step('upgrade', () => rollTo(later, upgrade));
+  await step('go back', () => rollTo(cluster.image, goBack));
+  await step('upgrade again', () => rollTo(later, upgrade));
   await expectLevel(cluster, level);
   await step('finalize', () => cluster.execute(FIRST, 'cairn', 'cluster', 'finalize'));
   await expectLevel(cluster, level + 1);

@@ -41,8 +41,8 @@ export interface ScenarioRun {
   readonly step: (name: string, action: () => Promise<unknown>) => Promise<void>;
 }
 
-/** Tag and version of the image of an earlier release, which knows one feature level less. */
-export const EARLIER = '0.0.9';
+/** Tag and version of the image of a later release, which knows one feature level more. */
+export const LATER = '99.0.0';
 /** Number of transactions before and after the action of a scenario. */
 export const SOME = 100;
 /** Selects the pods of Cairn. */

@@ -48,14 +48,20 @@ export class Definer {
       case 3:
       case 4:
       case 5:
-        return { kind: 'define', blob, definition };
+        return { kind: 'define', blob, definition, isInactive: false };
       case 6:
       case 7: {
         const status = { active: random.chance(0.5), mode: random.pick(MAINTENANCE_MODES) };
         return { kind: 'set-status', component, name, version, status };
       }
       case 8:
-        return { kind: 'delete', component, name, version: random.chance(0.3) ? undefined : version };
+        return {
+          kind: 'delete',
+          component,
+          name,
+          version: random.chance(0.3) ? undefined : version,
+          onlyInactive: false,
+        };
       default:
         return { kind: 'expire', name };
     }

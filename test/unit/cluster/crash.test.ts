@@ -10,6 +10,7 @@ import { BLOCK_BYTES } from '../../../src/storage/segments/segment-format.ts';
 import { CoreWorld, settle } from '../../support/cluster/core-world.ts';
 import { LossyKv } from '../../support/cluster/lossy-kv.ts';
 import { MemoryLog } from '../../support/cluster/memory-log.ts';
+import { NEXT_LEVELS } from '../../support/cluster/next-release.ts';
 import { dump } from '../../support/database-rows.ts';
 
 describe('recovery (C2, C7)', () => {
@@ -50,8 +51,8 @@ describe('recovery (C2, C7)', () => {
     expect(world.node.catalog.apiKey(key.id)).toMatchObject({ name: 'k' });
   });
 
-  it('serves a new cluster at its level with a slow disk', async () => {
-    const world = new CoreWorld();
+  it('serves a new cluster at the level of its release with a slow disk', async () => {
+    const world = new CoreWorld({}, NEXT_LEVELS);
     world.log.isAutomatic = false;
     const levels: number[] = [];
     const starting = world.start().then(() => levels.push(world.node.catalog.level));
@@ -60,22 +61,25 @@ describe('recovery (C2, C7)', () => {
       world.log.sync();
     }
     await starting;
-    expect(levels).toEqual([LEVELS.max]);
+    expect(levels).toEqual([NEXT_LEVELS.max]);
   });
 
-  it.each([0, 1, 2, 3, 4])('serves a new cluster at its level after a crash that follows %i syncs', async (syncs) => {
-    const world = new CoreWorld();
-    world.log.isAutomatic = false;
-    // This start waits for syncs that never happen.
-    void world.start();
-    for (let done = 0; done < syncs; done++) {
+  it.each([0, 1, 2, 3, 4])(
+    'serves a new cluster at the level of its release after a crash that follows %i syncs',
+    async (syncs) => {
+      const world = new CoreWorld({}, NEXT_LEVELS);
+      world.log.isAutomatic = false;
+      // This start waits for syncs that never happen.
+      void world.start();
+      for (let done = 0; done < syncs; done++) {
+        await settle();
+        world.log.sync();
+      }
       await settle();
-      world.log.sync();
-    }
-    await settle();
-    await world.crash();
-    expect(world.node.catalog.level).toBe(LEVELS.max);
-  });
+      await world.crash();
+      expect(world.node.catalog.level).toBe(NEXT_LEVELS.max);
+    },
+  );
 
   it('makes the checkpoint of an unused group, so that its segments can be dropped (W12)', async () => {
     const { world, group } = await written();

@@ -28,13 +28,13 @@ const [FIRST, SECOND] = DEFINITIONS;
 if (FIRST === undefined || SECOND === undefined) throw new Error('there are two definitions');
 
 const ENTRIES: readonly DefinitionEntry[] = [
-  { kind: 'define', blob: LARGE, definition: FIRST },
+  { kind: 'define', blob: LARGE, definition: FIRST, isInactive: false },
   partOf(LARGE, 0),
   partOf(LARGE, 1),
-  { kind: 'define', blob: LARGE, definition: FIRST },
+  { kind: 'define', blob: LARGE, definition: FIRST, isInactive: false },
   partOf(SMALL, 0),
-  { kind: 'define', blob: SMALL, definition: SECOND },
-  { kind: 'delete', component: FIRST.kind, name: FIRST.name, version: undefined },
+  { kind: 'define', blob: SMALL, definition: SECOND, isInactive: false },
+  { kind: 'delete', component: FIRST.kind, name: FIRST.name, version: undefined, onlyInactive: false },
 ];
 const OUTCOMES: readonly DefinitionOutcome[] = [
   { kind: 'no-component', next: 0 },
@@ -88,53 +88,6 @@ it('an unreadable definition is rejected on the node that received it, and reada
     }
   }
   expect(await defineAll(world, group)).toEqual(OUTCOMES);
-  expect(world.failures).toEqual([]);
-});
-
-it('a cluster that may go back to a release without definitions (C23) rejects them until the upgrade is finalized, and then rejects that release', async () => {
-  const { world, group } = await started(FIRST_RELEASE);
-  for (const member of world.up) {
-    await member.crash();
-    member.release = undefined;
-    await member.start();
-    await register(world, member.node);
-  }
-  const early = partOf(SMALL, 0);
-  for (const member of world.up) expect(await define(world, member, group, early)).toBe('LevelNotReached');
-  const back = world.at(toNodeId(2));
-  await back.crash();
-  back.release = FIRST_RELEASE;
-  await back.start();
-  await world.answer(back.transact(group, 'one release back'));
-  await back.crash();
-  back.release = undefined;
-  await back.start();
-  await register(world, 2);
-  const leader = await world.leader(CATALOG_GROUP);
-  expect(await world.answer(leader.core.admin.order({ kind: 'finalize' }))).toMatchObject({ level: LEVELS.max });
-  await world.until(() => world.up.every(({ front }) => front.catalog.level === LEVELS.max), 'everybody to know it');
-  expect(await defineAll(world, group)).toEqual(OUTCOMES);
   expect(new Set(await shared(world, group)).size).toBe(1);
-  await back.crash();
-  back.release = FIRST_RELEASE;
-  await expect(back.start()).rejects.toThrow(
-    `The cluster is at level ${LEVELS.max}, and this release supports level 1`,
-  );
-});
-
-it('a transaction that keeps its refusal is rejected while an earlier release may have to read the entry (C23)', async () => {
-  const release: Release = { levels: { min: LEVEL_FIRST, max: 3 }, machines: databaseMachines };
-  const { world, group } = await shopOnThree(3, { release });
-  const payload = encodeTransactPayload({
-    transactionId: new Uint8Array(16).fill(1),
-    origin: ORIGIN.HTTP_TRANSACTION,
-    options: NO_OPTIONS,
-    constraints: [{ kind: 'min-revision', revision: 10_000 }],
-    events: [eventBytes({})],
-    keepsRefusal: true,
-  });
-  for (const { front } of world.up) {
-    expect(await world.answer(reasonOf(front.transact(group, payload)))).toBe('LevelNotReached');
-  }
   expect(world.failures).toEqual([]);
 });

@@ -1,7 +1,7 @@
 // Goal: a store that joins follows answers to the leader, retries until its timeout, and fails with a reason; a node
 // announces its address. Method: nodes with scripted answers.
 import { describe, expect, it } from 'vitest';
-import { type Address, formatAddress, LEVELS, replicaOf, toNodeId } from '#base';
+import { type Address, formatAddress, replicaOf, toNodeId } from '#base';
 import {
   type AskToJoin,
   type Joined,
@@ -105,7 +105,6 @@ describe('a node that announces its address', () => {
     more: Partial<AnnouncerPorts> = {},
   ): Announcer =>
     new Announcer({
-      level: () => LEVELS.max,
       clusterId: CLUSTER,
       node: toNodeId(9),
       isLed: () => true,
@@ -146,32 +145,6 @@ describe('a node that announces its address', () => {
     asked.push(`${own.length} left`);
     await says.review();
     expect([asked, shown.length, script.nowMs > 0]).toEqual([['1 left'], 1, true]);
-  });
-
-  it('announces fields for which the cluster has a level too low once the level has risen', async () => {
-    const script = new Script({});
-    const [registration, said] = [{ ...REQUEST.registration, mcp: 'http://a:3001' }, [] as NodeRegistration[]];
-    const runs = new Set<number>();
-    // The catalog stores the address of MCP from level 3 on (ADR 0121).
-    let level = 2;
-    const says = announcer(script, [], [], {
-      register: async (request) => {
-        said.push(request.registration);
-        runs.add(request.run);
-        return JOINED;
-      },
-      shown: () => (said.length > 1 ? registration : REQUEST.registration),
-      level: () => level,
-      others: () => [],
-    });
-    await says.announce(registration);
-    await says.review();
-    expect(said).toEqual([registration]);
-    level = 3;
-    await says.review();
-    await says.review();
-    expect(said).toEqual([registration, registration]);
-    expect(runs).toEqual(new Set([1]));
   });
 
   it('stops when the seed belongs to another cluster', async () => {

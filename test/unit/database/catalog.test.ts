@@ -133,8 +133,8 @@ it.each([
   ['level 0', [1, 27, 0], 'cut short or malformed'],
   ['a level beyond a byte', [1, 27, 0x80, 2], 'cut short or malformed'],
   ['a tail behind a level', [1, 27, 2, 2], 'cut short or malformed'],
-  ['no replica', [1, 16, ...ID_AND_TIME, 0, 1, 0x61], 'names no replica'],
-  ['an id that is no UUIDv7', [1, 16, ...Array<number>(24).fill(0), 1, 1, 1, 0x61], 'not a UUIDv7'],
+  ['no replica', [1, 16, ...ID_AND_TIME, 0, 1, 0x61], 'malformed'],
+  ['an id that is no UUIDv7', [1, 16, ...Array<number>(24).fill(0), 1, 1, 1, 0x61], 'malformed'],
 ])('CatalogMachine fails at an entry with %s (D9)', (_name, payload, fault) => {
   const host = new CatalogHost();
   expect(() => host.applyPayload(Uint8Array.from(payload))).toThrow(fault);

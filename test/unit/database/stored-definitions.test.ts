@@ -19,15 +19,15 @@ const LARGE = blobOf('c', BLOB_PART_BYTES + 5);
 const [FIRST, SECOND] = DEFINITIONS;
 if (FIRST === undefined || SECOND === undefined) throw new Error('there are two definitions');
 const { kind: component, name } = SECOND;
-const DELETE_LARGE: DefinitionEntry = { kind: 'delete', component, name, version: undefined };
+const DELETE_LARGE: DefinitionEntry = { kind: 'delete', component, name, version: undefined, onlyInactive: false };
 
 /** Entries 1 to 9: two transactions, then the components; each has its own batch. */
 const ENTRIES: readonly DefinitionEntry[] = [
   partOf(SMALL, 0),
-  { kind: 'define', blob: SMALL, definition: FIRST },
+  { kind: 'define', blob: SMALL, definition: FIRST, isInactive: false },
   partOf(LARGE, 0),
   partOf(LARGE, 1),
-  { kind: 'define', blob: LARGE, definition: SECOND },
+  { kind: 'define', blob: LARGE, definition: SECOND, isInactive: false },
   // This entry is refused, so it has no record.
   partOf(LARGE, 0),
 ];
@@ -146,7 +146,7 @@ describe('the bytes of a component (D23)', () => {
   it('must be sent again once no version names them, and are then those that were sent last', async () => {
     const host = await fullHost();
     host.define(stamped(DELETE_LARGE, 3000));
-    const define: DefinitionEntry = { kind: 'define', blob: LARGE, definition: SECOND };
+    const define: DefinitionEntry = { kind: 'define', blob: LARGE, definition: SECOND, isInactive: false };
     expect(host.define(stamped(define, 3001))).toEqual({ kind: 'no-component', next: 0 });
     const before = host.machine.applied.definitions;
     for (const part of [0, 1]) host.define(stamped(partOf(LARGE, part), 3002));

@@ -39,10 +39,11 @@ const ENTRIES: readonly DefinitionEntry[] = [
     kind: 'define',
     blob: blobOf(3),
     definition: { kind: 'state-change', name, description: 'd', sourceCodeUri: undefined, stateViews: [name] },
+    isInactive: false,
   },
   { kind: 'set-status', component: 'state-view', name, version, status: { active: false, mode: 'scheduled' } },
-  { kind: 'delete', component: 'presenter', name, version },
-  { kind: 'delete', component: 'state-change', name, version: undefined },
+  { kind: 'delete', component: 'presenter', name, version, onlyInactive: false },
+  { kind: 'delete', component: 'state-change', name, version: undefined, onlyInactive: false },
   { kind: 'expire', name },
 ];
 
@@ -53,22 +54,11 @@ describe('an entry of a definition', () => {
     expect(decodeDefinitionEntry(payload)).toStrictEqual({ recordedTimeMs: 1_767_225_600_123, entry });
   });
 
-  it('has format 2, which is its feature level', () => {
-    expect(ENTRIES.map((entry) => encodeDefinitionEntry(entry)[0])).toStrictEqual(ENTRIES.map(() => 2));
+  it.each(ENTRIES)('has format 1, which is its feature level, and does not decode as another: $kind', (entry) => {
+    const payload = encodeDefinitionEntry(entry);
+    expect(payload[0]).toBe(1);
+    expect(decodeDefinitionEntry(payload.with(0, 2))).toBeUndefined();
   });
-
-  it('has format 7, which is its feature level, when it is about inactive versions', () => {
-    expect(OF_INACTIVE.map((entry) => encodeDefinitionEntry(entry)[0])).toStrictEqual([7, 7]);
-  });
-
-  it.each(ENTRIES.filter(({ kind }) => kind !== 'define' && kind !== 'delete'))(
-    'does not decode as format 7: $kind',
-    (entry) => {
-      const payload = encodeDefinitionEntry(entry);
-      payload[0] = 7;
-      expect(decodeDefinitionEntry(payload)).toBeUndefined();
-    },
-  );
 
   it.each([...ENTRIES, ...OF_INACTIVE])('does not decode when a byte is missing or added: $kind', (entry) => {
     const payload = encodeDefinitionEntry(entry);
@@ -102,8 +92,14 @@ describe('an entry of a definition', () => {
     ['a part that is too short', part(3, 0, 2)],
     ['a first part of many that is too short', part(BLOB_PART_BYTES + 1, 0, 1)],
     ['a component without bytes', part(0, 0, 0)],
-    ['a component that is too large', { kind: 'define', blob: blobOf(2 ** 26 + 1), definition: change }],
-    ['a long text', { kind: 'define', blob: blobOf(1), definition: { ...change, description: 'x'.repeat(4097) } }],
+    [
+      'a component that is too large',
+      { kind: 'define', blob: blobOf(2 ** 26 + 1), definition: change, isInactive: false },
+    ],
+    [
+      'a long text',
+      { kind: 'define', blob: blobOf(1), definition: { ...change, description: 'x'.repeat(4097) }, isInactive: false },
+    ],
   ])('does not decode with %s', (_what, entry) => {
     expect(decodeDefinitionEntry(encodeDefinitionEntry(entry))).toBeUndefined();
   });

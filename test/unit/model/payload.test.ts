@@ -101,8 +101,8 @@ it('the payload of a transaction is read in place as it was written, at any offs
 });
 
 it.each<[string, (bytes: Uint8Array) => Uint8Array, string]>([
-  ['an unknown format', (bytes) => bytes.with(0, 2), 'The format of a log entry is one that'],
-  ['another kind', (bytes) => bytes.with(1, 16), 'The kind of the log entry is transact (1); found 16'],
+  ['an unknown format', (bytes) => bytes.with(0, 2), 'its format 2 and kind 1 are not 1 and 1 or 7'],
+  ['another kind', (bytes) => bytes.with(1, 16), 'its format 1 and kind 16 are not 1 and 1 or 7'],
   ['constraints that reach past the end', (bytes) => bytes.with(2, 0x7f), 'The constraints lie inside'],
   ['a body that begins otherwise', (bytes) => bytes.with(3, 8), 'A transaction body begins with its'],
   ['an unknown origin', (bytes) => bytes.with(31, 9), 'A transaction body holds known fields only'],

@@ -1,7 +1,6 @@
 // Goal: the refusal of an asynchronous transaction is found by its id until a repeat commits (V3, D25, ADR 0142).
 // Method: asynchronous transactions on one node, followed by reads of their outcome.
 import { describe, expect, it } from 'vitest';
-import { LEVEL_FIRST } from '#base';
 import { refusalError } from '#service';
 import { type Attempt, NEVER, ServiceWorld, transactRequest } from '../../support/service-world.ts';
 
@@ -38,13 +37,5 @@ describe('the refusal of a transaction for whose outcome no client waited', () =
     const refused = { transactionId: ID, revision: 1 };
     const details = { constraints, constraintsField: 'constraints', scope: { revision: 2 }, refused };
     await expect(found(world)).rejects.toMatchObject({ code, message, details });
-  });
-
-  it('is not stored in a cluster at an earlier level, whose older releases could not read it (ADR 0047)', async () => {
-    const world = await started(new ServiceWorld({}, undefined, { min: LEVEL_FIRST, max: 3 }));
-    await later(world, VIOLATED);
-    await expect(found(world)).rejects.toMatchObject({ code: 'not_found' });
-    await later(world, { transactionId: ID });
-    expect(await found(world)).toMatchObject({ transaction: { transactionId: ID } });
   });
 });

@@ -1,10 +1,10 @@
-// Goal: API keys and tokens respect feature levels, concurrent changes, expiry and limits (V21). Method: the functions
+// Goal: API keys and tokens respect concurrent changes, expiry and limits (V21). Method: the functions
 // of the service with a catalog in memory.
 import { describe, expect, it, test } from 'vitest';
-import { type DatabaseError, LEVELS } from '#base';
+import type { DatabaseError } from '#base';
 import type { KeyOutcome } from '#cluster';
 import type { ApiKey } from '#model';
-import { issueApiKey, revokeApiKey, rotateApiKey } from '../../../src/service/access/api-keys.ts';
+import { rotateApiKey } from '../../../src/service/access/api-keys.ts';
 import { issueToken } from '../../../src/service/access/tokens.ts';
 import type { ServiceContext } from '../../../src/service/context.ts';
 
@@ -19,27 +19,18 @@ interface World {
 }
 
 interface Refusals {
-  readonly level: number;
-  /** Level of the leader; by default that of the node. */
-  readonly levelAtLeader: number;
   readonly isFull: boolean;
   readonly unmoved: number;
 }
 
 /** A catalog that refuses the first `unmoved` writes, as if another request had changed the key before. */
-function world(
-  known: readonly ApiKey[] = [],
-  { level = LEVELS.max, isFull = false, unmoved = 0, ...leader }: Partial<Refusals> = {},
-): World {
+function world(known: readonly ApiKey[] = [], { isFull = false, unmoved = 0 }: Partial<Refusals> = {}): World {
   const keys = new Map(known.map((key) => [key.id, key]));
   const [kept, removed]: [ApiKey[], string[]] = [[], []];
-  const catalog = { level, apiKeys: () => [...keys.values()], apiKey: (id: string) => keys.get(id) };
+  const catalog = { apiKeys: () => [...keys.values()], apiKey: (id: string) => keys.get(id) };
   const node = {
     catalog,
-    latest: async () => {
-      catalog.level = leader.levelAtLeader ?? level;
-      return 0;
-    },
+    latest: async () => 0,
     keepApiKey: async (key: ApiKey): Promise<KeyOutcome> => {
       kept.push(key);
       const before = keys.get(key.id);
@@ -83,29 +74,6 @@ const SECRETS = [
 ];
 const KEY = tokenOf(1, { version: 4, expiresAtMs: undefined, token: undefined, secrets: SECRETS });
 const ID = KEY.id;
-
-test('a cluster that is not finalized stores no keys, and the error names the command', async () => {
-  const { context, kept } = world([], { level: 2 });
-  const issuing = issueApiKey(context, { name: 'x', grants: GRANTS, signal });
-  await expect(issuing).rejects.toThrow(/feature level 3, and this cluster is at 2: run cairn cluster finalize/);
-  expect(await reasonOf(revokeApiKey(context, { id: ID, signal }))).toBe('unavailable LevelNotReached');
-  expect(kept).toEqual([]);
-});
-
-test('keys that limit databases are stored from level 6 on, others before', async () => {
-  const { context, kept } = world([], { level: 5 });
-  const grants = [{ role: 'admin', databases: 'acme-*', databasesMax: 10 }] as const;
-  const issuing = issueApiKey(context, { name: 'x', grants, signal });
-  await expect(issuing).rejects.toThrow(/API keys that bound databases need feature level 6/);
-  await issueApiKey(context, { name: 'x', grants: GRANTS, signal });
-  expect(kept.map((key) => key.grants)).toEqual([GRANTS]);
-});
-
-test('a node that has not applied the level yet asks the leader before it refuses', async () => {
-  const { context, kept } = world([], { level: 2, levelAtLeader: LEVELS.max });
-  await issueApiKey(context, { name: 'x', grants: GRANTS, signal });
-  expect(kept.length).toBe(1);
-});
 
 test('a rotation keeps the previous secret for the requested time, but no expired one', async () => {
   const { context, kept } = world([KEY]);
@@ -171,7 +139,6 @@ describe('a token', () => {
   });
 
   it('is refused when the catalog cannot store it', async () => {
-    expect(await reasonOf(issueToken(world([], { level: 2 }).context, asked))).toBe('unavailable LevelNotReached');
     const long = { ...asked, issuer: { id: `certificate:${'x'.repeat(512)}` } };
     await expect(issueToken(world().context, long)).rejects.toMatchObject({
       details: { violations: [{ field: 'created_by' }] },

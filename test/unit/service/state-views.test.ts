@@ -69,7 +69,7 @@ it('a State View is read in its latest active version, or in the requested one',
   };
   await define(encodeDefinitionEntry(status));
   expect([await versionOf(), await versionOf(1), await versionOf(2)]).toEqual([1, 1, 'StateViewNotFound']);
-  await define(encodeDefinitionEntry({ ...status, kind: 'delete' }));
+  await define(encodeDefinitionEntry({ ...status, kind: 'delete', onlyInactive: false }));
   expect([await versionOf(), await versionOf(2)]).toEqual([1, 'StateViewNotFound']);
 });
 

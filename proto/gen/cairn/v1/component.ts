@@ -208,7 +208,7 @@ export interface PublishStateChangeRequest {
   readonly wasmBytes: Buffer;
   /** The State Views that it reads. */
   readonly stateViewNames: readonly string[];
-  /** A new version is not active until ActivateComponent. A version that exists keeps its status. Needs feature level 7. */
+  /** A new version is not active until ActivateComponent. A version that exists keeps its status. */
   readonly inactive?: boolean | undefined;
 }
 
@@ -306,7 +306,7 @@ export interface PublishStateViewRequest {
   readonly contentSchemaJson?:
     | Buffer
     | undefined;
-  /** A new version is not active until it is activated. A version that exists keeps its status. Needs feature level 7. */
+  /** A new version is not active until it is activated. A version that exists keeps its status. */
   readonly inactive?: boolean | undefined;
 }
 
@@ -354,7 +354,7 @@ export interface PublishPresenterRequest {
   readonly wasmBytes: Buffer;
   /** Passed to the presenter with every presentation. */
   readonly settings: { [key: string]: string };
-  /** A new version is not active until ActivateComponent. A version that exists keeps its status. Needs feature level 7. */
+  /** A new version is not active until ActivateComponent. A version that exists keeps its status. */
   readonly inactive?: boolean | undefined;
 }
 
@@ -402,10 +402,7 @@ export interface DeleteComponentRequest {
   readonly version?:
     | number
     | undefined;
-  /**
-   * FAILED_PRECONDITION, reason VersionActive, if one of the versions is active; then none is deleted. Needs feature
-   * level 7.
-   */
+  /** FAILED_PRECONDITION, reason VersionActive, if one of the versions is active; then none is deleted. */
   readonly onlyInactive?: boolean | undefined;
 }
 

@@ -16,6 +16,7 @@ import type { Entry } from '#raft';
 import { knownLevel } from '../../../../src/cluster/admin/levels.ts';
 import { join, keptWorld, register, shopOnThree } from '../../../support/cluster/kept-world.ts';
 import { lastRelease, NEXT_LEVELS, nextRelease, payloadAt } from '../../../support/cluster/next-release.ts';
+import { reasonOf } from '../../../support/cluster/outcomes.ts';
 import type { ReplicaWorld, WorldNode } from '../../../support/cluster/replica-world.ts';
 
 const NODES = [1, 2, 3].map(toNodeId);
@@ -76,7 +77,12 @@ it('an upgrade goes node by node, and one release back, until it is finalized; t
   await writeAll('back');
   expect(await finalize(world)).toMatchObject({ reason: expect.stringContaining(`node 2 knows ${KNOWN}; start`) });
   await change(world, world.at(toNodeId(2)), nextRelease);
-  for (const member of world.up) expect(new Set(written(member, group))).toEqual(new Set([1]));
+  for (const member of world.up) {
+    expect(new Set(written(member, group))).toEqual(new Set([1]));
+    expect(await world.answer(reasonOf(member.front.transact(group, payloadAt(NEXT, 'early'))))).toBe(
+      'LevelNotReached',
+    );
+  }
 
   expect(await finalize(world)).toEqual({ kind: 'finalized', level: NEXT });
   expect(await finalize(world)).toEqual({ kind: 'finalized', level: NEXT });
@@ -93,6 +99,10 @@ it('an upgrade goes node by node, and one release back, until it is finalized; t
     await member.start();
     expect(member.core.catalog.level).toBe(NEXT);
   }
+  const back = world.at(toNodeId(2));
+  await back.crash();
+  back.release = undefined;
+  await expect(back.start()).rejects.toThrow(`The cluster is at level ${NEXT}, and this release supports ${KNOWN}`);
   expect(world.failures).toEqual([]);
 });
 

@@ -23,8 +23,6 @@ class Clocks {
   readonly #all: readonly PeerClocks[];
   #due: { readonly atMs: number; readonly work: () => void }[] = [];
 
-  level = 5;
-
   constructor(aheadMs: readonly number[], wayMs: readonly [number, number] = [1, 1]) {
     this.aheadMs = [...aheadMs];
     this.wayMs = wayMs;
@@ -40,7 +38,6 @@ class Clocks {
         clock,
         monotonicMs: () => this.nowMs - 900_000_000,
         others: () => others,
-        level: () => this.level,
         post,
       });
     });
@@ -90,13 +87,6 @@ describe('the clock of a node', () => {
     const clocks = new Clocks(aheadMs, wayMs);
     clocks.pass(20_000);
     expect(clocks.far).toEqual(far);
-  });
-
-  it('is compared from feature level 5 on, because earlier releases would drop the frame', () => {
-    const clocks = new Clocks([YEARS_MS, 0, 0]);
-    clocks.level = 4;
-    clocks.pass(1_200);
-    expect(clocks.far).toEqual([]);
   });
 
   it('is reported at once when it is set, until it is well within the limit again', () => {

@@ -235,7 +235,7 @@ export interface Node {
   readonly levelMax: number;
   /** The node drains or is drained. */
   readonly isDraining: boolean;
-  /** URL of MCP for clients; in every reply. Empty: the node does not serve MCP, or the cluster is below level 3. */
+  /** URL of MCP for clients; in every reply. Empty: the node does not serve MCP. */
   readonly mcp: string;
   /**
    * Milliseconds by which its clock is ahead of, or behind, the median of its own clock and those of its peers. The

@@ -45,7 +45,7 @@ export interface JoinRequest {
   /** Feature levels that its release supports, from 1 on. */
   readonly levelMin: number;
   readonly levelMax: number;
-  /** URL of MCP for clients. Empty: the node does not serve MCP. Stored from feature level 3 on. */
+  /** URL of MCP for clients. Empty: the node does not serve MCP. */
   readonly mcp: string;
   /**
    * Number that the process drew, as in the greetings of its lanes. Absent as long as the store is no node. While
