@@ -4,8 +4,12 @@
  *
  * Reading any bytes ends and never throws. With `reader.failed` the result is meaningless.
  */
+import { type DatabaseId, isDatabaseId, isRevision, type Revision } from './brand.ts';
 import type { ByteReader } from './byte-reader.ts';
 import type { ByteWriter } from './byte-writer.ts';
+import { formatUuid, uuidBytes } from './uuid.ts';
+
+const UUID_BYTES = 16;
 
 /** One value of a record. */
 export interface Field<Value> {
@@ -144,6 +148,14 @@ export const REST: Field<Uint8Array> = {
 export function fixedBytes(count: number): Field<Uint8Array> {
   return { ...REST, read: (reader) => reader.bytes(count).slice() };
 }
+
+/** A UUID in lowercase canonical form, in 16 bytes. */
+export const UUID: Field<string> = mapped(fixedBytes(UUID_BYTES), uuidBytes, (bytes) =>
+  bytes.length === UUID_BYTES ? formatUuid(bytes) : undefined,
+);
+
+export const DATABASE_ID: Field<DatabaseId> = valid(UUID, isDatabaseId);
+export const REVISION: Field<Revision> = valid(VARINT, isRevision);
 
 /** A flag, and the value if it is set. */
 export function optional<Value>(field: Field<Value>): Field<Value | undefined> {

@@ -44,6 +44,7 @@ export {
 } from './brand.ts';
 export {
   BYTES,
+  DATABASE_ID,
   type DependentField,
   type Field,
   type Fields,
@@ -58,8 +59,10 @@ export {
   oneOf,
   optional,
   REST,
+  REVISION,
   TEXT,
   U64,
+  UUID,
   VARINT,
   VIEW,
   valid,

@@ -10,6 +10,7 @@
 import {
   ByteReader,
   ByteWriter,
+  DATABASE_ID,
   DatabaseError,
   type DatabaseId,
   type GroupId,
@@ -25,7 +26,7 @@ import {
   valid,
 } from '#base';
 import { API_KEY, type ApiKey, KEY_ID, PAYLOAD_FORMAT } from '#model';
-import { DATABASE_ID, GROUP, NODE, REPLICAS } from './catalog-fields.ts';
+import { GROUP, NODE, REPLICAS } from './catalog-fields.ts';
 import { NODE_STATE, type NodeRegistration, type NodeState, REGISTRATION } from './catalog-nodes.ts';
 import { RECOVER_ENTRY, type RecoverEntry } from './catalog-recovery.ts';
 

@@ -30,12 +30,13 @@ import {
   parseUuid,
   TEXT,
   toNodeId,
+  UUID,
   unreachable,
   VARINT,
   valid,
 } from '#base';
 import type { KvReader } from '#kv';
-import { NODE, UUID } from './catalog-fields.ts';
+import { NODE } from './catalog-fields.ts';
 import { closeRow, openRow, sealRow } from './corruption.ts';
 
 const FORMAT = 3;

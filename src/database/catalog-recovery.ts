@@ -1,8 +1,18 @@
 /**
  * A recovery in entries and rows of the catalog: which group continues as which instance, and from which node.
  */
-import { type DatabaseId, type Field, type Fields, fieldsOf, type GroupId, type NodeId, type Revision } from '#base';
-import { DATABASE_ID, GROUP, HASH, NODE, REVISION } from './catalog-fields.ts';
+import {
+  DATABASE_ID,
+  type DatabaseId,
+  type Field,
+  type Fields,
+  fieldsOf,
+  type GroupId,
+  type NodeId,
+  REVISION,
+  type Revision,
+} from '#base';
+import { GROUP, HASH, NODE } from './catalog-fields.ts';
 
 /** Origin of a recovered instance. */
 export interface Recovery {

@@ -15,6 +15,7 @@
  */
 import {
   type ByteWriter,
+  DATABASE_ID,
   type DatabaseId,
   type DependentField,
   type Field,
@@ -29,7 +30,7 @@ import {
   VARINT,
 } from '#base';
 import { type AppliedState, readAppliedState, writeAppliedState } from './applied-state.ts';
-import { DATABASE_ID, GROUP, REPLICAS } from './catalog-fields.ts';
+import { GROUP, REPLICAS } from './catalog-fields.ts';
 import { RECOVERY, type Recovery } from './catalog-recovery.ts';
 import { closeRow, openRow, sealRow, unexpectedRow } from './corruption.ts';
 

@@ -12,14 +12,14 @@
 import {
   ByteReader,
   ByteWriter,
+  DATABASE_ID,
   type DatabaseId,
-  formatUuid,
+  fieldsOf,
   fromBase64Url,
-  isDatabaseId,
-  isRevision,
-  parseUuid,
+  REVISION,
   type Revision,
   toBase64Url,
+  VARINT,
 } from '#base';
 import type { Position } from '#model';
 import type { ReadScope, StoredEvent } from '#service';
@@ -34,15 +34,17 @@ export interface Cursor {
 }
 
 const FORMAT = 1;
-const UUID_BYTES = 16;
 
-export function writeCursor({ databaseId, at, after }: Cursor): string {
-  const writer = new ByteWriter(UUID_BYTES * 2);
+const CURSOR_BYTES = fieldsOf<Cursor>({
+  databaseId: DATABASE_ID,
+  at: REVISION,
+  after: fieldsOf<Position>({ revision: VARINT, index: VARINT }),
+});
+
+export function writeCursor(cursor: Cursor): string {
+  const writer = new ByteWriter(32);
   writer.u8(FORMAT);
-  writer.bytes(parseUuid(databaseId) ?? new Uint8Array(UUID_BYTES));
-  writer.varint(at);
-  writer.varint(after.revision);
-  writer.varint(after.index);
+  CURSOR_BYTES.write(writer, cursor);
   return toBase64Url(writer.view());
 }
 
@@ -67,11 +69,7 @@ export function readCursor(text: string): Cursor | undefined {
   const bytes = fromBase64Url(text);
   if (bytes === undefined) return undefined;
   const reader = new ByteReader(bytes);
-  const format = reader.u8();
-  const id = reader.bytes(UUID_BYTES);
-  const at = reader.varint();
-  const after = { revision: reader.varint(), index: reader.varint() };
-  if (reader.failed || reader.left > 0 || format !== FORMAT) return undefined;
-  const databaseId = formatUuid(id);
-  return isDatabaseId(databaseId) && isRevision(at) ? { databaseId, at, after } : undefined;
+  if (reader.u8() !== FORMAT) return undefined;
+  const cursor = CURSOR_BYTES.read(reader);
+  return reader.failed || reader.left > 0 ? undefined : cursor;
 }
