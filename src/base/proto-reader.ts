@@ -9,7 +9,6 @@
  */
 
 const TWO_28 = 0x1000_0000;
-const TWO_32 = 0x1_0000_0000;
 const VARINT_BYTES_MAX = 10;
 
 /** Groups inside groups; no message of ours has any. */
@@ -83,24 +82,11 @@ export class ProtoReader {
 
   /** A signed 64-bit varint (protobuf int32 and int64); fails outside the safe integers. */
   signedVarint(): number {
-    let low = 0;
-    let high = 0;
-    for (let i = 0; i < VARINT_BYTES_MAX; i++) {
-      const byte = this.#byte();
-      if (this.failed) return 0;
-      const bits = byte & 0x7f;
-      if (i < 4) low |= bits << (7 * i);
-      else if (i === 4) {
-        low |= bits << 28;
-        high = bits >>> 4;
-      } else high |= bits << (7 * i - 32);
-      if (byte <= 0x7f) {
-        // The tenth byte has room for one bit of the 64; more are dropped, as every decoder does.
-        if ((byte === 0 && i > 0) || (byte > 1 && i === VARINT_BYTES_MAX - 1)) this.overlong = true;
-        return this.#safe((high | 0) * TWO_32 + (low >>> 0));
-      }
-    }
-    return this.fail();
+    const start = this.at;
+    const value = this.int64();
+    // The tenth byte has room for one bit of the 64; more are dropped, as every decoder does.
+    if (this.at - start === VARINT_BYTES_MAX && (this.bytes[this.at - 1] ?? 0) > 1) this.overlong = true;
+    return typeof value === 'number' ? value : this.fail();
   }
 
   /** Field number times 8 plus wire type; fails on field 0. */

@@ -4,6 +4,7 @@
  * Version 7 (RFC 9562): 48 bits of Unix milliseconds, then random bits; text sorts by time, but no code relies on that.
  */
 import { assert } from './assert.ts';
+import type { Random } from './ports.ts';
 
 const UUID_BYTES = 16;
 const UUID_CHARACTERS = 36;
@@ -60,21 +61,20 @@ export function formatUuid(bytes: Uint8Array, from: number = 0): string {
   return String.fromCharCode(...units);
 }
 
-/** A UUIDv7 of the given millisecond and 10 random bytes. */
-export function uuidv7(nowMs: number, random: Uint8Array): string {
+/** A UUIDv7 of the given millisecond. */
+export function uuidv7(nowMs: number, random: Random): string {
   return formatUuid(uuidv7Bytes(nowMs, random));
 }
 
 /** The same, as its 16 bytes. */
-export function uuidv7Bytes(nowMs: number, random: Uint8Array): Uint8Array {
-  assert(random.length === RANDOM_BYTES, 'A UUIDv7 takes 10 random bytes', random.length);
+export function uuidv7Bytes(nowMs: number, random: Random): Uint8Array {
   const bytes = new Uint8Array(UUID_BYTES);
   let time = nowMs;
   for (let at = 5; at >= 0; at--) {
     bytes[at] = time % 256;
     time = Math.floor(time / 256);
   }
-  bytes.set(random, 6);
+  bytes.set(random.bytes(RANDOM_BYTES), 6);
   bytes[6] = 0x70 | ((bytes[6] ?? 0) & 0x0f);
   bytes[8] = 0x80 | ((bytes[8] ?? 0) & 0x3f);
   return bytes;

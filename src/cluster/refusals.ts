@@ -80,9 +80,7 @@ export function entryNotKnown(
 /** Another node knows that the cluster was raised, and this one does not yet. */
 export function levelNotReached(level: number, own: number): DatabaseError {
   const message = `An entry of level ${level} is refused while the catalog on this node is at level ${own}; send again`;
-  return new DatabaseError('unavailable', message, {
-    details: { reason: 'LevelNotReached', retryAfterMs: RETRY_AFTER_MS },
-  });
+  return later('LevelNotReached', message);
 }
 
 export function diskFull(level: DiskLevel): DatabaseError {
@@ -113,9 +111,7 @@ function clockRefused(nowMs: number, where: string, reason: string): DatabaseErr
 export function clockSkewed(aheadMs: number, skewMsMax: number): DatabaseError {
   const where = aheadMs > 0 ? 'ahead of' : 'behind';
   const message = `The clock of this node is ${Math.abs(aheadMs / 1000).toFixed(1)} s ${where} the clocks of the other nodes, and at most ${skewMsMax / 1000} s are allowed; correct it. Nothing was stored; send again, another node may lead by then`;
-  return new DatabaseError('unavailable', message, {
-    details: { reason: 'ClockSkewed', retryAfterMs: RETRY_AFTER_MS },
-  });
+  return later('ClockSkewed', message);
 }
 
 export function payloadTooLarge(bytes: number, bytesMax: number): DatabaseError {
@@ -131,33 +127,33 @@ export function definitionUnreadable(): DatabaseError {
 
 export function uncommittedFull(title: Title, bytesMax: number): DatabaseError {
   const message = `${bytesMax} bytes of the ${title} already wait for the disk; send again when some are committed`;
-  return refused('UncommittedBytes', message, RETRY_AFTER_MS);
+  return refused('UncommittedBytes', message);
 }
 
 export function backlogFull(title: Title, entries: number, bytes: number): DatabaseError {
   const message = `${entries} entries (${bytes} bytes) of the ${title} are committed and wait to be applied; send again when some are`;
-  return refused('ApplyBacklog', message, RETRY_AFTER_MS);
+  return refused('ApplyBacklog', message);
 }
 
 export function waitingFull(title: Title, bytesMax: number): DatabaseError {
   const message = `${bytesMax} bytes of the ${title} already wait for its election; send again when it has a leader`;
-  return refused('WaitingBytes', message, RETRY_AFTER_MS);
+  return refused('WaitingBytes', message);
 }
 
 export function forwardsFull(title: Title, leader: NodeId, bytesMax: number): DatabaseError {
   const message = `${bytesMax} bytes wait for node ${leader}, which leads the ${title}, to accept them; send again when it has accepted some`;
-  return refused('ForwardedBytes', message, RETRY_AFTER_MS);
+  return refused('ForwardedBytes', message);
 }
 
 /** The memory of all databases is exhausted, or this one exceeds its share. */
 export function memoryFull(title: Title, bytesMax: number): DatabaseError {
   const message = `Pending entries and requests of all databases may use ${bytesMax} bytes on this node (replication-memory-bytes), and the ${title} uses its share; send again when some are applied`;
-  return refused('ReplicationMemory', message, RETRY_AFTER_MS);
+  return refused('ReplicationMemory', message);
 }
 
 export function readsFull(title: Title, countMax: number): DatabaseError {
   const message = `${countMax} reads of the ${title} already wait for its leader; send again`;
-  return refused('PendingReads', message, RETRY_AFTER_MS);
+  return refused('PendingReads', message);
 }
 
 /** Another node leads, and accepts the request. */
@@ -169,9 +165,7 @@ export function notLeader(title: Title, leader: NodeId): DatabaseError {
 /** The forwarding node is not in the cluster, or not known here yet. */
 export function nodeNotKnown(node: NodeId): DatabaseError {
   const message = `Node ${node} is not in the catalog of this node, so its requests are refused; send again when it is`;
-  return new DatabaseError('unavailable', message, {
-    details: { reason: 'NodeNotKnown', retryAfterMs: RETRY_AFTER_MS },
-  });
+  return later('NodeNotKnown', message);
 }
 
 /** No node of this release forwards such a request. */
@@ -223,34 +217,30 @@ export function outcomeUnknown(title: Title): DatabaseError {
 /** It was an entry, and another one was committed in its place. */
 export function notCommitted(title: Title): DatabaseError {
   const message = `The ${title} changed its leader, and the new one has written another entry instead: the request is not committed; send again`;
-  return new DatabaseError('unavailable', message, {
-    details: { reason: 'NotCommitted', retryAfterMs: RETRY_AFTER_MS },
-  });
+  return later('NotCommitted', message);
 }
 
 export function noLeader(title: Title): DatabaseError {
-  return new DatabaseError('unavailable', `The ${title} has no leader; send again`, {
-    details: { reason: 'NoLeader', retryAfterMs: RETRY_AFTER_MS },
-  });
+  return later('NoLeader', `The ${title} has no leader; send again`);
 }
 
 /** The local catalog is too old to answer from. */
 export function catalogNotConfirmed(silentMs: number, wasConfirmed: boolean): DatabaseError {
   const since = `${(silentMs / 1000).toFixed(1)} s${wasConfirmed ? '' : ', since it started'}`;
   const message = `This node has not heard from a leader of the catalog for ${since}, so it cannot know whether a database was deleted or created again meanwhile, and serves none; send to another node. It continues when it reaches a majority of the voters of the catalog: see that they run, and that their peer ports reach each other (cairn cluster status)`;
-  return new DatabaseError('unavailable', message, {
-    details: { reason: 'CatalogNotConfirmed', retryAfterMs: RETRY_AFTER_MS },
-  });
+  return later('CatalogNotConfirmed', message);
 }
 
 /** The node receives the catalog, but processes it too late. */
 export function catalogAnswersLate(leaseMs: number): DatabaseError {
   const message = `This node repeatedly took longer than ${leaseMs / 1000} s to process the answer of the catalog's leader, so it cannot know whether a database was deleted or created again meanwhile, and serves none. It is overloaded, or its threads were suspended: send later, or to another node`;
-  return new DatabaseError('unavailable', message, {
-    details: { reason: 'CatalogNotConfirmed', retryAfterMs: RETRY_AFTER_MS },
-  });
+  return later('CatalogNotConfirmed', message);
 }
 
-function refused(reason: string, message: string, retryAfterMs: number): DatabaseError {
-  return new DatabaseError('rate_limited', message, { details: { reason, retryAfterMs } });
+function refused(reason: string, message: string): DatabaseError {
+  return new DatabaseError('rate_limited', message, { details: { reason, retryAfterMs: RETRY_AFTER_MS } });
+}
+
+function later(reason: string, message: string): DatabaseError {
+  return new DatabaseError('unavailable', message, { details: { reason, retryAfterMs: RETRY_AFTER_MS } });
 }

@@ -17,8 +17,6 @@ import { latestRevision, untilAtFloor } from './read-scope.ts';
 import { constraintsTooBroad } from './replies.ts';
 import { linkCreation } from './tracing.ts';
 
-const RANDOM_BYTES = 10;
-
 export function transact(context: ServiceContext, request: TransactRequest): Promise<TransactReply> {
   const { node } = context;
   const { databaseName, floor, span, options, constraints, events, requireLeader } = request;
@@ -61,7 +59,7 @@ export function transact(context: ServiceContext, request: TransactRequest): Pro
  */
 function transactionIdOf(context: ServiceContext, request: TransactRequest): Uint8Array | undefined {
   const text = request.transactionId;
-  if (text === undefined) return uuidv7Bytes(context.clock.nowMs(), context.random.bytes(RANDOM_BYTES));
+  if (text === undefined) return uuidv7Bytes(context.clock.nowMs(), context.random);
   const bytes = parseUuid(text);
   if (bytes === undefined || isNil(bytes)) parseTransactionId(text, request.fields.transactionId, request.faults);
   return bytes;

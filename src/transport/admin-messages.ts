@@ -95,47 +95,50 @@ export function writeAdminRequest({ order, isPassedOn }: AdminRequest): Buffer {
 /** Returns the request, or the reason why it is refused. */
 export function readAdminRequest(method: AdminMethod, bytes: Uint8Array): AdminRequest | string {
   try {
-    return requestIn(method, bytes);
+    return READERS[method](bytes);
   } catch (failure) {
     if (failure instanceof DatabaseError) return failure.message;
     throw failure;
   }
 }
 
-function requestIn(method: AdminMethod, bytes: Uint8Array): AdminRequest | string {
-  switch (method) {
-    case 'describe':
-      return request(reading('cairn.admin.v1.DescribeClusterRequest')(bytes), () => ({ kind: method }));
-    case 'finalize':
-      return request(reading('cairn.admin.v1.FinalizeUpgradeRequest')(bytes), () => ({ kind: method }));
-    case 'copy':
-      return request(reading('cairn.admin.v1.DescribeCopyRequest')(bytes), ({ name }) => ({ kind: method, name }));
-    case 'recover':
-      return request(reading('cairn.admin.v1.RecoverDatabaseRequest')(bytes), recoveryIn);
-    case 'replace':
-      return request(reading('cairn.admin.v1.ReplaceNodeRequest')(bytes), ({ node, by }) => {
-        return isNodeId(node) ? { kind: method, node, by: nodeOrNone(by) } : noNode(node);
-      });
-    case 'drain':
-      return request(reading('cairn.admin.v1.DrainNodeRequest')(bytes), (sent) => {
-        const { node, isGranted, stay: stays, dryRun: isDryRun } = sent;
-        return isNodeId(node) ? { kind: method, node, isGranted, stays, isDryRun } : noNode(node);
-      });
-    case 'decommission':
-    case 'recommission':
-    case 'undrain':
-      return request(reading(OF_NODE[method])(bytes), ({ node }) => {
-        return isNodeId(node) ? { kind: method, node } : noNode(node);
-      });
-  }
+const READERS: Readonly<Record<AdminMethod, (bytes: Uint8Array) => AdminRequest | string>> = {
+  describe: readerOf('cairn.admin.v1.DescribeClusterRequest', () => ({ kind: 'describe' })),
+  finalize: readerOf('cairn.admin.v1.FinalizeUpgradeRequest', () => ({ kind: 'finalize' })),
+  copy: readerOf('cairn.admin.v1.DescribeCopyRequest', ({ name }) => ({ kind: 'copy', name })),
+  recover: readerOf('cairn.admin.v1.RecoverDatabaseRequest', recoveryIn),
+  replace: readerOf('cairn.admin.v1.ReplaceNodeRequest', ({ node, by }) =>
+    isNodeId(node) ? { kind: 'replace', node, by: nodeOrNone(by) } : noNode(node),
+  ),
+  drain: readerOf('cairn.admin.v1.DrainNodeRequest', ({ node, isGranted, stay: stays, dryRun: isDryRun }) =>
+    isNodeId(node) ? { kind: 'drain', node, isGranted, stays, isDryRun } : noNode(node),
+  ),
+  undrain: readerOf('cairn.admin.v1.UndrainNodeRequest', ({ node }) =>
+    isNodeId(node) ? { kind: 'undrain', node } : noNode(node),
+  ),
+  decommission: readerOf('cairn.admin.v1.DecommissionNodeRequest', ({ node }) =>
+    isNodeId(node) ? { kind: 'decommission', node } : noNode(node),
+  ),
+  recommission: readerOf('cairn.admin.v1.RecommissionNodeRequest', ({ node }) =>
+    isNodeId(node) ? { kind: 'recommission', node } : noNode(node),
+  ),
+};
+
+/** Every request says whether it was passed on; `orderIn` returns the reason of a refusal as text. */
+function readerOf<Name extends AdminMessage>(
+  name: Name,
+  orderIn: (message: Requests[Name]) => Order | string,
+): (bytes: Uint8Array) => AdminRequest | string {
+  return (bytes) => {
+    const message = reading(name)(bytes);
+    const order = orderIn(message);
+    return typeof order === 'string' ? order : { order, isPassedOn: message.isPassedOn };
+  };
 }
 
-/** Admin requests that only name a node. */
-const OF_NODE = {
-  decommission: 'cairn.admin.v1.DecommissionNodeRequest',
-  recommission: 'cairn.admin.v1.RecommissionNodeRequest',
-  undrain: 'cairn.admin.v1.UndrainNodeRequest',
-} as const;
+type AdminMessage = {
+  [Name in keyof Requests]: Requests[Name] extends { readonly isPassedOn: boolean } ? Name : never;
+}[keyof Requests];
 
 export function writeAdminReply(reply: Exclude<AdminReply, Refusal>): Buffer {
   switch (reply.kind) {
@@ -186,14 +189,6 @@ export function statusOfRefusal(reply: Refusal): 'UNAVAILABLE' | 'NOT_FOUND' | '
 
 function bytesOf<Message>(type: MessageFns<Message>, message: Message): Buffer {
   return Buffer.from(type.encode(message).finish());
-}
-
-function request<Message extends { readonly isPassedOn: boolean }>(
-  message: Message,
-  orderIn: (message: Message) => Order | string,
-): AdminRequest | string {
-  const order = orderIn(message);
-  return typeof order === 'string' ? order : { order, isPassedOn: message.isPassedOn };
 }
 
 function recoveryIn(sent: Requests['cairn.admin.v1.RecoverDatabaseRequest']): Order | string {

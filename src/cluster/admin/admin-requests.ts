@@ -38,7 +38,6 @@ export interface AdminRequestsPorts
   readonly isPast: (name: string) => boolean;
 }
 
-const UUID_RANDOM_BYTES = 10;
 const NOT_PAST = 'it is recovered, but a node may still answer from the instance before, for some seconds more';
 /** Maximum number of components in a description. */
 const COMPONENTS_MAX = 1_000;
@@ -131,7 +130,7 @@ export class AdminRequests {
     const chosen = chosenOf(order);
     assert(chosen !== undefined, 'The recovered replica has answered', order.from);
     const { group, revision, chainHash } = chosen;
-    const databaseId = toDatabaseId(uuidv7(clock.nowMs(), random.bytes(UUID_RANDOM_BYTES)));
+    const databaseId = toDatabaseId(uuidv7(clock.nowMs(), random));
     return machines.encode({ kind: 'recover', group, databaseId, node: order.from, revision, chainHash });
   }
 }

@@ -76,8 +76,6 @@ interface Offer {
   bytes: number;
 }
 
-const UUID_RANDOM_BYTES = 10;
-
 export class Intake {
   readonly #ports: IntakePorts;
   #isOpen = true;
@@ -259,7 +257,7 @@ export class Intake {
 
   /** Id and time of a new database are chosen here, once, and replicated with the entry. */
   #creation({ token, name, staysHere }: CreateRequest, createdAtMs: number): Proposal {
-    const databaseId = toDatabaseId(uuidv7(createdAtMs, this.#ports.random.bytes(UUID_RANDOM_BYTES)));
+    const databaseId = toDatabaseId(uuidv7(createdAtMs, this.#ports.random));
     const creates = { name, databaseId, createdAtMs };
     const payload = this.#encode(creates);
     return { token, group: CATALOG_GROUP, payload, tellsAdmission: false, staysHere, creates };

@@ -50,7 +50,6 @@ export interface Refounded {
   readonly bindings: readonly Binding[];
 }
 
-const UUID_RANDOM_BYTES = 10;
 /** Segment size of the new log, which is small. Later segments have the size in the settings. */
 const SEGMENT_BYTES = 16 * 2 ** 20;
 
@@ -63,7 +62,7 @@ export async function refound(node: StoppedNode, ports: RefoundingPorts): Promis
   const { nowMs, random, done = () => undefined } = ports;
   const fault = clockFault(nowMs);
   if (fault !== undefined) throw fault;
-  const mint = (): string => uuidv7(nowMs, random.bytes(UUID_RANDOM_BYTES));
+  const mint = (): string => uuidv7(nowMs, random);
   const identity = { clusterId: mint(), storeId: mint(), node: node.identity.node };
   const named = [...node.namedBefore, ...catalog.list()];
   const bindings = catalog.refound(orderOf(identity, copies, mint));

@@ -74,7 +74,6 @@ export interface Restored {
   readonly databases: readonly RestoredDatabase[];
 }
 
-const UUID_RANDOM_BYTES = 10;
 const LOG_SEGMENT_BYTES = 16 * 2 ** 20;
 /** Bytes of records that are installed at a time. */
 const SLICE_BYTES = 2 ** 20;
@@ -96,7 +95,7 @@ export async function restoreNode(
     throw new DatabaseError('invalid_argument', `Two databases have the name ${twice.name}; restore one of them`);
   }
   const place = await emptyPlace(directory);
-  const mint = (): string => uuidv7(nowMs, random.bytes(UUID_RANDOM_BYTES));
+  const mint = (): string => uuidv7(nowMs, random);
   const identity = { clusterId: mint(), storeId: mint(), node: FIRST_NODE };
   const instances = databases.map((database) => ({ ...database, instanceId: toDatabaseId(mint()) }));
   const store = ledgerStore(await openLevelStore(storeDirectoryOf(place)), await Ledger.open(place));

@@ -43,8 +43,6 @@ export interface IdentityOptions {
   readonly checkNew: () => Promise<void>;
 }
 
-const UUID_RANDOM_BYTES = 10;
-
 /**
  * Returns the identity of the store; a store without one gets it, durably.
  * @throws DatabaseError when no cluster admits it, when it has started to join and has no seeds, and when it knows that
@@ -74,7 +72,7 @@ export async function noteRemoved(store: KvStore, identity: NodeIdentity): Promi
 
 /** Founds a cluster or joins one, for a new store. */
 async function becomeNode(store: KvStore, { place, nowMs, random, origin }: IdentityOptions): Promise<NodeIdentity> {
-  const mint = (): string => uuidv7(nowMs, random.bytes(UUID_RANDOM_BYTES));
+  const mint = (): string => uuidv7(nowMs, random);
   const asking = store.get(JOINING_KEY);
   if (origin.kind === 'asks')
     return askAs(store, asking === undefined ? await noteStore(store, mint()) : readJoining(asking), {

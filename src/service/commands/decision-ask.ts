@@ -12,7 +12,6 @@ import type { ReadView } from '../instance.ts';
 import type { AskedDecision } from './operations.ts';
 
 const SEED_BYTES = 8;
-const UUID_RANDOM_BYTES = 10;
 
 export interface OpenedDecision {
   readonly ask: DecisionAsk;
@@ -85,7 +84,7 @@ async function findView(
 function minting({ clock, random }: ServiceContext): (index: number) => string {
   const minted = new Map<number, string>();
   return (index) => {
-    const id = minted.get(index) ?? formatUuid(uuidv7Bytes(clock.nowMs(), random.bytes(UUID_RANDOM_BYTES)));
+    const id = minted.get(index) ?? formatUuid(uuidv7Bytes(clock.nowMs(), random));
     minted.set(index, id);
     return id;
   };

@@ -19,8 +19,6 @@ import { openDecision } from './decision-ask.ts';
 import { decisionLog } from './decision-log.ts';
 import type { ExecuteCommandReply, ExecuteCommandRequest } from './operations.ts';
 
-const RANDOM_BYTES = 10;
-
 export function executeCommand(context: ServiceContext, request: ExecuteCommandRequest): Promise<ExecuteCommandReply> {
   const { faults, command, signal, origin, options, requireLeader = false, span } = request;
   return onInstance(context.node, request.databaseName, signal, (binding, bind) =>
@@ -64,7 +62,7 @@ export function executeCommand(context: ServiceContext, request: ExecuteCommandR
 /** The 16 bytes of the given id, or of a new one. A malformed id adds a fault. */
 function transactionIdOf({ clock, random }: ServiceContext, request: ExecuteCommandRequest): Uint8Array {
   const { batchId, batchIdField, faults } = request;
-  const minted = uuidv7Bytes(clock.nowMs(), random.bytes(RANDOM_BYTES));
+  const minted = uuidv7Bytes(clock.nowMs(), random);
   if (batchId === undefined) return minted;
   const id = parseTransactionId(batchId, batchIdField, faults);
   return id === undefined ? minted : (parseUuid(id) ?? minted);
