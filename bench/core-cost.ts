@@ -21,7 +21,7 @@ import {
   noPeers,
   type Outcome,
 } from '#cluster';
-import { membershipOf } from '#raft';
+import { encodeMembership, membershipOf } from '#raft';
 import { type BatchId, type LogWriter, NO_CHECKPOINT, type PersistedFacts } from '#storage';
 import { CoreCounter } from '../src/cluster/core/observer.ts';
 import type { MachineEntry } from '../src/cluster/machine.ts';
@@ -49,14 +49,14 @@ const BINDING = {
   placement: 0,
   isSettled: true,
 };
+const FIRST_MEMBERS = { index: toLogIndex(0), membership: encodeMembership(membershipOf(BINDING.replicas)) };
 const payload = new Uint8Array(Number(values.bytes));
 
 /** A state machine that counts revisions. */
 class CountingMachine implements CatalogMachine {
-  applied: AppliedMark = NO_CHECKPOINT;
+  applied: AppliedMark = { ...NO_CHECKPOINT, group: FIRST_MEMBERS };
   readonly recordedTimeMs = 0;
   readonly standing = new Uint8Array(0);
-  readonly members = { index: toLogIndex(0), membership: membershipOf(BINDING.replicas) };
 
   readonly level = 1;
 
@@ -98,10 +98,6 @@ class CountingMachine implements CatalogMachine {
     if (isNoOp) return undefined;
     const { revision } = this.applied;
     return { kind: 'committed', revision, basis, recordedTimeMs: 0, eventCount: 1, storedIds: [] };
-  }
-
-  install(): readonly never[] {
-    return [];
   }
 
   flushInto(): void {}

@@ -125,7 +125,7 @@ async function measure(kv: KvStore, group: number, it: Case): Promise<string> {
         for (const bytes of payloads.slice(from, from + it.transactionsOfFlush)) {
           index++;
           if (machine.needs(bytes).length > 0) throw new Error('No case has a prefix');
-          const outcome = machine.apply({ index: toLogIndex(index), term: toTerm(1), payload: bytes });
+          const outcome = machine.transact({ index: toLogIndex(index), term: toTerm(1), payload: bytes });
           if (outcome.kind !== 'committed') throw new Error(`Expected a commit, found ${JSON.stringify(outcome)}`);
         }
       });

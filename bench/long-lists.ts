@@ -67,7 +67,7 @@ async function build(store: LevelStore, source: DatabaseSource): Promise<void> {
   const databaseId = toDatabaseId('01968e6a-0000-7000-8000-000000000001');
   const machine = DatabaseMachine.create(source, { databaseId, createdAtMs: START_MS, membership: NO_BYTES });
   for (let n = 0; n < EVENTS; n += PER_TRANSACTION) {
-    machine.apply({ index: toLogIndex(machine.appliedIndex + 1), term: toTerm(1), payload: encodedTransaction(n) });
+    machine.transact({ index: toLogIndex(machine.appliedIndex + 1), term: toTerm(1), payload: encodedTransaction(n) });
     const batch = store.batch();
     machine.flushInto(batch);
     await store.write(batch);

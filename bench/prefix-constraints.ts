@@ -47,7 +47,7 @@ async function fill(kv: KvStore, machine: DatabaseMachine): Promise<void> {
   let index = 0;
   const commit = async (names: readonly string[]): Promise<void> => {
     index++;
-    machine.apply({ index: toLogIndex(index), term: toTerm(1), payload: payload(names) });
+    machine.transact({ index: toLogIndex(index), term: toTerm(1), payload: payload(names) });
     const batch = kv.batch();
     machine.flushInto(batch);
     await kv.write(batch);

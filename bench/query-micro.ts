@@ -81,7 +81,7 @@ async function build(store: LevelStore, source: DatabaseSource): Promise<void> {
     for (let at = n; at < n + PER_FLUSH; at += PER_TRANSACTION) payloads.push(encodedTransaction(at));
     const start = performance.now();
     for (const payload of payloads) {
-      machine.apply({ index: toLogIndex(machine.appliedIndex + 1), term: toTerm(1), payload });
+      machine.transact({ index: toLogIndex(machine.appliedIndex + 1), term: toTerm(1), payload });
     }
     const batch = store.batch();
     machine.flushInto(batch);

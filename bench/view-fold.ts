@@ -270,7 +270,7 @@ async function build(into: LevelStore): Promise<void> {
   const machine = DatabaseMachine.create(source, { databaseId, createdAtMs: START_MS, membership: NO_BYTES });
   for (let n = 0; n < EVENTS; n += PER_FLUSH) {
     for (let at = n; at < n + PER_FLUSH; at += PER_TRANSACTION) {
-      machine.apply({ index: toLogIndex(machine.appliedIndex + 1), term: toTerm(1), payload: transaction(at) });
+      machine.transact({ index: toLogIndex(machine.appliedIndex + 1), term: toTerm(1), payload: transaction(at) });
     }
     const batch = into.batch();
     machine.flushInto(batch);

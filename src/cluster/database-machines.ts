@@ -1,30 +1,23 @@
-/** Adapts the machines of #database to the interface of the runtime (machine.ts). */
-import { assert, CATALOG_GROUP, type GroupId, LEVEL_FIRST, NO_BYTES, type NodeId } from '#base';
+/** The machines of #database, as the runtime creates and repairs them (machine.ts). */
+import { assert, CATALOG_GROUP, type GroupId, LEVEL_FIRST, NO_BYTES } from '#base';
 import {
-  type Applied,
   auditDatabase,
-  type CatalogDifference,
   CatalogExport,
   CatalogImport,
   CatalogMachine,
-  type CheckedRecords,
   compareHistory,
   copyRows,
   DatabaseMachine,
   DatabaseReader,
   type DatabaseSource,
   decodePoint,
-  differenceBetween,
   encodeCatalogEntry,
   encodePoint,
   faultInForwardedEntry,
   HistoryExport,
   HistoryImport,
-  type HistoryPoint,
-  type HistoryVerdict,
   type MachineOptions,
   type NewDatabase,
-  type RangeNeed,
   type Recovery,
   RowKeys,
   readLevel,
@@ -34,26 +27,18 @@ import {
   rootOf,
   verifyHistory,
 } from '#database';
-import { KeyWriter, type KvBatch, type KvReader } from '#kv';
+import { KeyWriter, type KvReader } from '#kv';
 import {
-  type ApiKey,
   decodeDefinitionEntry,
   definesSomething,
   faultInTransactPayload,
   stampDefinitionEntry,
   stampPayload,
 } from '#model';
-import { decodeMembership, encodeMembership, membershipOf } from '#raft';
-import type {
-  AppliedMark,
-  CatalogMachine as CatalogPort,
-  HeldMembership,
-  Machine,
-  MachineEntry,
-  Machines,
-} from './machine.ts';
-import type { Binding, Outcome, RegisteredNode } from './outcome.ts';
-import type { CheckedPart, StateImport, StatePart } from './state-transfer.ts';
+import { encodeMembership, membershipOf } from '#raft';
+import type { Machines } from './machine.ts';
+import type { Binding } from './outcome.ts';
+import { type CheckedPart, membersIn, type StateImport, type StatePart } from './state-transfer.ts';
 import { nativeSha256 } from './system-ports.ts';
 
 /** First byte of the keys of a group; the group follows, 4 bytes big-endian. */
@@ -65,17 +50,13 @@ export const databaseMachines: Machines = machinesWith({});
 /** Machines with other limits, for tests. */
 export function machinesWith(options: Pick<MachineOptions, 'segmentBytes'>): Machines {
   return {
-    openCatalog: (kv, founders) =>
-      new CatalogAdapter(CatalogMachine.open(sourceOf(kv, CATALOG_GROUP), encodeMembership(founders))),
+    openCatalog: (kv, founders) => CatalogMachine.open(sourceOf(kv, CATALOG_GROUP), encodeMembership(founders)),
     storedLevel: (kv) => readLevel(kv, new RowKeys(CATALOG_GROUP).level()),
     storedNodes: (kv) => readNodes(kv, new RowKeys(CATALOG_GROUP).nodes()),
     createDatabase: (kv, binding) =>
-      new DatabaseAdapter(DatabaseMachine.create(sourceOf(kv, binding.group), newDatabaseOf(binding), options)),
+      DatabaseMachine.create(sourceOf(kv, binding.group), newDatabaseOf(binding), options),
     markOf: (kv, group) => new DatabaseReader(sourceOf(kv, group)).applied(),
-    openDatabase: (kv, group) => {
-      const machine = DatabaseMachine.open(sourceOf(kv, group), options);
-      return machine === undefined ? undefined : new DatabaseAdapter(machine);
-    },
+    openDatabase: (kv, group) => DatabaseMachine.open(sourceOf(kv, group), options),
     verify: async (kv, group, durable) => {
       return (await verifyHistory(sourceOf(kv, group), durable)) === undefined;
     },
@@ -96,18 +77,18 @@ export function machinesWith(options: Pick<MachineOptions, 'segmentBytes'>): Mac
       const source = sourceOf(kv, group);
       const from = group === CATALOG_GROUP ? await CatalogExport.open(source) : HistoryExport.open(source, standing);
       if (typeof from === 'string') return from;
-      return { members: held(from.group), next: async (bytesMax) => from.next(bytesMax) };
+      return { members: membersIn(from.group), next: async (bytesMax) => from.next(bytesMax) };
     },
     compareHistory: (kv, group, machine, bytes) => {
       const point = decodePoint(bytes);
       if (point === undefined) return 'beyond';
-      return machine instanceof CatalogAdapter ? machine.compare(point) : compareHistory(sourceOf(kv, group), point);
+      return machine instanceof CatalogMachine ? machine.compare(point) : compareHistory(sourceOf(kv, group), point);
     },
     importState: (kv, group, machine) => {
       const source = sourceOf(kv, group);
-      if (group === CATALOG_GROUP) return new CatalogParts(source);
-      assert(machine instanceof DatabaseAdapter, 'A group other than the catalog is a database', group);
-      return new HistoryParts(new HistoryImport(source, machine.state));
+      if (machine instanceof CatalogMachine) return new CatalogParts(source, machine);
+      assert(machine instanceof DatabaseMachine, 'A group other than the catalog is a database', group);
+      return new HistoryParts(new HistoryImport(source, machine.applied), machine);
     },
     faultInForwarded: (group, payload) =>
       group === CATALOG_GROUP ? faultInForwardedEntry(payload) : faultInDatabaseEntry(payload),
@@ -123,167 +104,14 @@ export function machinesWith(options: Pick<MachineOptions, 'segmentBytes'>): Mac
   };
 }
 
-class DatabaseAdapter implements Machine {
-  readonly #machine: DatabaseMachine;
-
-  constructor(machine: DatabaseMachine) {
-    this.#machine = machine;
-  }
-
-  get applied(): AppliedMark {
-    return this.#machine.applied;
-  }
-
-  get members(): HeldMembership {
-    return held(this.#machine.applied.group);
-  }
-
-  get state(): Applied {
-    return this.#machine.applied;
-  }
-
-  get standing(): Uint8Array {
-    return encodePoint(this.#machine.applied);
-  }
-
-  get recordedTimeMs(): number {
-    return this.#machine.recordedTimeMs;
-  }
-
-  needs(payload: Uint8Array): readonly RangeNeed[] {
-    return payload.length === 0 || definesSomething(payload) ? [] : this.#machine.needs(payload);
-  }
-
-  async answer(needs: readonly RangeNeed[]): Promise<readonly number[]> {
-    return this.#machine.answer(needs);
-  }
-
-  apply({ index, term, payload, answers, membership }: MachineEntry): Outcome | undefined {
-    if (definesSomething(payload)) {
-      return { kind: 'definition', outcome: this.#machine.define({ index, term, payload }) };
-    }
-    if (payload.length > 0) return this.#machine.apply({ index, term, payload, answers });
-    this.#machine.advance(index, term, membership && encodeMembership(membership));
-    return undefined;
-  }
-
-  install({ last, content }: CheckedPart & Content<CheckedRecords>, members: HeldMembership): readonly never[] {
-    this.#machine.install(content, last, groupMark(members));
-    return [];
-  }
-
-  flushInto(batch: KvBatch): void {
-    this.#machine.flushInto(batch);
-  }
-
-  flushed(): void {
-    this.#machine.flushed();
-  }
-
-  async warm(): Promise<void> {
-    await this.#machine.warm();
-  }
-}
-
-class CatalogAdapter implements CatalogPort {
-  readonly #machine: CatalogMachine;
-  /** Creations carry their own time. */
-  readonly recordedTimeMs = 0;
-
-  constructor(machine: CatalogMachine) {
-    this.#machine = machine;
-  }
-
-  get applied(): AppliedMark {
-    return this.#machine.applied;
-  }
-
-  get members(): HeldMembership {
-    return held(this.#machine.applied.group);
-  }
-
-  get standing(): Uint8Array {
-    const { revision, chainHash } = this.#machine.applied;
-    return encodePoint({ revision, chainHash, control: undefined });
-  }
-
-  /** Hashes of earlier revisions are unknown. The catalog changes rarely, so other nodes soon reach this revision. */
-  compare({ revision, chainHash }: HistoryPoint): HistoryVerdict {
-    const { applied } = this.#machine;
-    if (revision !== applied.revision) return 'beyond';
-    return differenceBetween(`the chain hash of revision ${revision}`, applied.chainHash, chainHash) ?? 'same';
-  }
-
-  list(): readonly Binding[] {
-    return this.#machine.list();
-  }
-
-  lookup(name: string): Binding | undefined {
-    return this.#machine.lookup(name);
-  }
-
-  bindingOf(group: GroupId): Binding | undefined {
-    return this.#machine.bindingOf(group);
-  }
-
-  get copies(): ReadonlyMap<NodeId, number> {
-    return this.#machine.copies;
-  }
-
-  nodes(): readonly RegisteredNode[] {
-    return this.#machine.nodes();
-  }
-
-  apiKeys(): readonly ApiKey[] {
-    return this.#machine.apiKeys();
-  }
-
-  get level(): number {
-    return this.#machine.level;
-  }
-
-  needs(): readonly never[] {
-    return [];
-  }
-
-  async answer(): Promise<readonly number[]> {
-    return [];
-  }
-
-  apply({ index, term, payload, membership }: MachineEntry): Outcome | undefined {
-    if (payload.length > 0) return this.#machine.apply({ index, term, payload });
-    this.#machine.advance(index, term, membership && encodeMembership(membership));
-    return undefined;
-  }
-
-  install({ content }: CheckedPart & Content<CatalogMachine>): readonly CatalogDifference[] {
-    return this.#machine.install(content);
-  }
-
-  flushInto(batch: KvBatch): void {
-    this.#machine.flushInto(batch);
-  }
-
-  flushed(): void {
-    // The catalog reads the store only when it is opened.
-  }
-
-  async warm(): Promise<void> {
-    // The catalog is entirely in memory.
-  }
-}
-
-/** Opaque to all but the machine that installs it. */
-interface Content<Value> {
-  readonly content: Value;
-}
-
 /** Records of a history: each part can be installed separately. */
 class HistoryParts implements StateImport {
   readonly #history: HistoryImport;
+  readonly #machine: DatabaseMachine;
 
-  constructor(history: HistoryImport) {
+  constructor(history: HistoryImport, machine: DatabaseMachine) {
     this.#history = history;
+    this.#machine = machine;
   }
 
   resume(): Uint8Array {
@@ -297,17 +125,23 @@ class HistoryParts implements StateImport {
     // The entries between would be applied once more.
     const { index } = this.#history;
     if (last.index < index) return `It ends at entry ${last.index} of the log, and has a record of entry ${index}`;
-    return { last, basis, bytes: data.length, content };
+    const install: CheckedPart['install'] = (group) => {
+      this.#machine.install(content, last, group);
+      return [];
+    };
+    return { last, basis, bytes: data.length, install };
   }
 }
 
 /** Rows: usable only when all parts have arrived. */
 class CatalogParts implements StateImport {
   readonly #source: DatabaseSource;
+  readonly #machine: CatalogMachine;
   #catalog: CatalogImport;
 
-  constructor(source: DatabaseSource) {
+  constructor(source: DatabaseSource, machine: CatalogMachine) {
     this.#source = source;
+    this.#machine = machine;
     this.#catalog = new CatalogImport(source);
   }
 
@@ -322,7 +156,8 @@ class CatalogParts implements StateImport {
     if (fault !== undefined) return fault;
     if (!isLast) return undefined;
     const content = this.#catalog.finish(last);
-    return typeof content === 'string' ? content : { last, basis: 0, bytes: data.length, content };
+    if (typeof content === 'string') return content;
+    return { last, basis: 0, bytes: data.length, install: () => this.#machine.install(content) };
   }
 }
 
@@ -338,16 +173,6 @@ function newDatabaseOf(binding: Binding): NewDatabase {
 function recoveryOf({ group, recovery }: Binding): Recovery {
   assert(recovery !== undefined, 'The database was recovered from another one', group);
   return recovery;
-}
-
-function groupMark({ index, membership }: HeldMembership): Applied['group'] {
-  return { index, membership: encodeMembership(membership) };
-}
-
-function held({ index, membership }: Applied['group']): HeldMembership {
-  const decoded = decodeMembership(membership);
-  assert(typeof decoded !== 'string', 'An applied row holds the membership that was put into it', decoded);
-  return { index, membership: decoded };
 }
 
 function sourceOf(kv: KvReader, group: GroupId): DatabaseSource {

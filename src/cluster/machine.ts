@@ -8,9 +8,8 @@ import type { KvBatch, KvReader, KvStore } from '#kv';
 import type { ApiKey } from '#model';
 import type { Membership } from '#raft';
 import type { Checkpoint } from '#storage';
-import type { CatalogChange } from './node.ts';
 import type { Binding, Outcome, RegisteredNode } from './outcome.ts';
-import type { CheckedPart, HeldMembership, StateExport, StateImport } from './state-transfer.ts';
+import type { StateExport, StateImport } from './state-transfer.ts';
 
 export type { HeldMembership } from './state-transfer.ts';
 
@@ -25,7 +24,7 @@ export interface MachineEntry {
   /** Results of `answer` for the `needs` of this payload; empty when there were none. */
   readonly answers: readonly number[];
   /** Membership of the group from this entry on. Only in an entry without payload. */
-  readonly membership?: Membership | undefined;
+  readonly membership?: Uint8Array | undefined;
 }
 
 /** The checkpoint of a group in the log: everything up to it is durable in the store. */
@@ -42,8 +41,6 @@ export interface StoredMark extends AppliedMark {
 
 export interface Machine {
   readonly applied: AppliedMark;
-  /** Membership of the last applied entry that had one; part of the applied row (C9). */
-  readonly members: HeldMembership;
   /** Position of its history with the identifying hashes; opaque to all but `compareHistory`. */
   readonly standing: Uint8Array;
   /** The latest recorded time of its history; later ones are not before it. */
@@ -54,12 +51,6 @@ export interface Machine {
   answer(needs: readonly MachineNeed[]): Promise<readonly number[]>;
   /** Decides the next entry. Undefined for a no-op. Throws for an unknown entry. */
   apply(entry: MachineEntry): Outcome | undefined;
-  /**
-   * Installs a part of another replica's state, and is then at its end in the log. Returns the resulting changes of the
-   * catalog. Everything that was handed out is applied before, and nothing is applied until the whole snapshot is
-   * installed.
-   */
-  install(part: CheckedPart, members: HeldMembership): readonly CatalogChange[];
   /** Adds everything that is in no batch yet, and the applied row, to this one. Entries may be applied meanwhile. */
   flushInto(batch: KvBatch): void;
   /** The batch is in the store. Called between two calls of `flushInto`. */

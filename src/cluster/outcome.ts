@@ -6,7 +6,7 @@
  */
 import type {
   Binding,
-  DefinitionOutcome,
+  Defined,
   KeyOutcome,
   MarkOutcome,
   PlaceOutcome,
@@ -40,12 +40,6 @@ export type DeleteOutcome =
   | { readonly kind: 'deleted'; readonly binding: Binding }
   /** The name is bound to nothing, or to another instance than the named one. */
   | { readonly kind: 'absent' };
-
-/** Outcome of an entry about definitions. */
-export interface Defined {
-  readonly kind: 'definition';
-  readonly outcome: DefinitionOutcome;
-}
 
 /** Every possible outcome of an applied entry. */
 export type Outcome =

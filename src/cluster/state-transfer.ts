@@ -2,10 +2,11 @@
  * The interface for transferring the state of a group between replicas: in parts, each of which ends at an index of the
  * log. The state machines define the content of the parts.
  *
- *   standing ──> StateExport ── parts ──> StateImport ── checked parts ──> Machine.install
+ *   standing ──> StateExport ── parts ──> StateImport ── checked parts ──> install
  */
-import type { LogIndex } from '#base';
-import type { EntryId, Membership } from '#raft';
+import { assert, type LogIndex } from '#base';
+import { decodeMembership, type EntryId, type Membership } from '#raft';
+import type { CatalogChange } from './node.ts';
 
 export interface StatePart {
   readonly data: Uint8Array;
@@ -19,6 +20,18 @@ export interface StatePart {
 export interface HeldMembership {
   readonly index: LogIndex;
   readonly membership: Membership;
+}
+
+/** The same in rows and parts, where the membership is opaque. */
+export interface GroupMark {
+  readonly index: LogIndex;
+  readonly membership: Uint8Array;
+}
+
+export function membersIn({ index, membership }: GroupMark): HeldMembership {
+  const decoded = decodeMembership(membership);
+  assert(typeof decoded !== 'string', 'An applied row holds the membership that was put into it', decoded);
+  return { index, membership: decoded };
 }
 
 /** The state of a group for a replica that lacks some or all of it. It is a snapshot at the time of opening. */
@@ -47,5 +60,9 @@ export interface CheckedPart {
   readonly basis: number;
   /** Approximate memory. */
   readonly bytes: number;
-  readonly content: unknown;
+  /**
+   * Installs the part in its machine, which is then at its end in the log. Returns the resulting changes of the catalog.
+   * Everything that was handed out is applied before, and nothing is applied until the whole snapshot is installed.
+   */
+  readonly install: (group: GroupMark) => readonly CatalogChange[];
 }

@@ -40,6 +40,8 @@ import {
   writeBindings,
   writeCatalogApplied,
 } from './catalog-rows.ts';
+import type { HistoryPoint } from './chain.ts';
+import { differenceBetween, encodePoint, type HistoryVerdict } from './compare-history.ts';
 import { RowKeys } from './keys.ts';
 import type { DatabaseSource } from './reader.ts';
 import { recover, type Successor, successorOf } from './recovered-binding.ts';
@@ -78,7 +80,10 @@ export type RecoverOutcome =
 export interface CatalogEntryToApply {
   readonly index: LogIndex;
   readonly term: Term;
+  /** Empty for an entry that changes no state. */
   readonly payload: Uint8Array;
+  /** Membership of the group from this entry on. Only in an entry without payload. */
+  readonly membership?: Uint8Array | undefined;
 }
 
 /** A cluster that begins with what one node holds of another one. */
@@ -97,6 +102,8 @@ const FIRST_GROUP = 1;
 const GENESIS = 'cairn catalog';
 
 export class CatalogMachine {
+  /** Creations carry their own time. */
+  readonly recordedTimeMs = 0;
   readonly #source: DatabaseSource;
   readonly #keys: RowKeys;
   readonly #row = new ByteWriter();
@@ -142,6 +149,32 @@ export class CatalogMachine {
     return this.#bindings.lookup(name);
   }
 
+  /** Its revision and chain hash, for another replica. */
+  get standing(): Uint8Array {
+    const { revision, chainHash } = this.#applied;
+    return encodePoint({ revision, chainHash, control: undefined });
+  }
+
+  /** Hashes of earlier revisions are unknown. The catalog changes rarely, so other nodes soon reach this revision. */
+  compare({ revision, chainHash }: HistoryPoint): HistoryVerdict {
+    if (revision !== this.#applied.revision) return 'beyond';
+    const difference = differenceBetween(`the chain hash of revision ${revision}`, this.#applied.chainHash, chainHash);
+    return difference ?? 'same';
+  }
+
+  /** Entries need nothing of the store, which is read only when the catalog is opened. */
+  needs(): readonly never[] {
+    return [];
+  }
+
+  async answer(): Promise<readonly never[]> {
+    return [];
+  }
+
+  flushed(): void {}
+
+  async warm(): Promise<void> {}
+
   /** Every binding, by group. */
   list(): readonly Binding[] {
     return this.#bindings.list();
@@ -172,13 +205,19 @@ export class CatalogMachine {
   }
 
   /** Notes an entry that changes no state: the leader's own, or one that says who belongs to the group from it on. */
-  advance(index: LogIndex, term: Term, membership?: Uint8Array): void {
+  advance(index: LogIndex, term: Term, membership?: Uint8Array): undefined {
     assert(index > this.#applied.index, 'Entries are applied in log order', [this.#applied.index, index]);
     this.#applied = { ...this.#applied, index, term, ...(membership && { group: { index, membership } }) };
   }
 
+  /** Applies any entry. Undefined for one without a payload. */
+  apply(entry: CatalogEntryToApply): CatalogOutcome | undefined {
+    const { index, term, payload, membership } = entry;
+    return payload.length === 0 ? this.advance(index, term, membership) : this.decide(entry);
+  }
+
   /** Throws for an entry that this release does not know: it stops the node. */
-  apply({ index, term, payload }: CatalogEntryToApply): CatalogOutcome {
+  decide({ index, term, payload }: CatalogEntryToApply): CatalogOutcome {
     const entry = readCatalogEntry(payload);
     this.advance(index, term);
     const outcome = this.#decide(entry);

@@ -21,6 +21,7 @@ import {
   type Constraint,
   constraintsOf,
   decide,
+  definesSomething,
   normalise,
   readTransactPayload,
   type StoredEventId,
@@ -28,6 +29,7 @@ import {
 } from '#model';
 import type { Applied } from './applied.ts';
 import type { GroupMark } from './applied-state.ts';
+import { encodePoint } from './compare-history.ts';
 import { DatabaseWriter } from './database-writer.ts';
 import { DefinitionLedger, type DefinitionOutcome, isChange } from './definition-ledger.ts';
 import { type NewDatabase, newDatabase } from './facts.ts';
@@ -82,9 +84,18 @@ export interface RangeNeed {
 export interface EntryToApply {
   readonly index: LogIndex;
   readonly term: Term;
+  /** Empty for an entry that changes no state. */
   readonly payload: Uint8Array;
   /** Results of `answer` for the `needs` of this payload, two numbers each; absent when there were none. */
   readonly answers?: readonly number[];
+  /** Membership of the group from this entry on. Only in an entry without payload. */
+  readonly membership?: Uint8Array | undefined;
+}
+
+/** Outcome of an entry about definitions. */
+export interface Defined {
+  readonly kind: 'definition';
+  readonly outcome: DefinitionOutcome;
 }
 
 export interface MachineOptions {
@@ -161,9 +172,14 @@ export class DatabaseMachine {
     return this.#writer.unflushedBytes;
   }
 
+  /** Where its history ends, for another replica. */
+  get standing(): Uint8Array {
+    return encodePoint(this.applied);
+  }
+
   /** The searches in the store that must be answered before the payload is applied. */
   needs(payload: Uint8Array): readonly RangeNeed[] {
-    return this.#decoded(payload).needs;
+    return payload.length === 0 || definesSomething(payload) ? NO_NEEDS : this.#decoded(payload).needs;
   }
 
   /**
@@ -178,14 +194,21 @@ export class DatabaseMachine {
   }
 
   /** Records an entry that changes no state: the no-op of a leader, or the membership of the group from it on. */
-  advance(index: LogIndex, term: Term, membership?: Uint8Array): void {
+  advance(index: LogIndex, term: Term, membership?: Uint8Array): undefined {
     assert(index > this.appliedIndex, 'Entries are applied in log order', [this.appliedIndex, index]);
     this.#writer.advance(index, term);
     if (membership !== undefined) this.#writer.adopt(membership);
   }
 
+  /** Applies any entry. Undefined for one without a payload. */
+  apply(entry: EntryToApply): TransactOutcome | Defined | undefined {
+    const { index, term, payload, membership } = entry;
+    if (payload.length === 0) return this.advance(index, term, membership);
+    return definesSomething(payload) ? { kind: 'definition', outcome: this.define(entry) } : this.transact(entry);
+  }
+
   /** Decides a transaction. Throws for an entry that this release does not know: it stops the node. */
-  apply(entry: EntryToApply): TransactOutcome {
+  transact(entry: EntryToApply): TransactOutcome {
     const decoded = this.#decoded(entry.payload);
     this.advance(entry.index, entry.term);
     const { body } = decoded.view;
@@ -321,6 +344,7 @@ interface DecodedEntry {
   readonly needs: readonly RangeNeed[];
 }
 
+const NO_NEEDS: readonly RangeNeed[] = [];
 const NO_ANSWERS: readonly number[] = [];
 const ALL_HOLD: Judgement = { tooBroad: [], violations: [] };
 

@@ -59,7 +59,13 @@ export type { HistoryPoint } from './chain.ts';
 export { compareHistory, decodePoint, differenceBetween, encodePoint, type HistoryVerdict } from './compare-history.ts';
 export { refusalOf } from './control-rows.ts';
 export { corruptRows, isCorruptRecord, isFaultOfRow, openRow, unexpectedRecord, unexpectedRow } from './corruption.ts';
-export { DatabaseMachine, type MachineOptions, type RangeNeed, type TransactOutcome } from './database-machine.ts';
+export {
+  DatabaseMachine,
+  type Defined,
+  type MachineOptions,
+  type RangeNeed,
+  type TransactOutcome,
+} from './database-machine.ts';
 export { DefinitionLedger, type DefinitionOutcome, LEDGER_LIMITS, type LedgerLimits } from './definition-ledger.ts';
 export { findEvent } from './event-identity.ts';
 export { type DatabaseFacts, databaseAt, genesisHash, lastRevision, type NewDatabase } from './facts.ts';

@@ -87,7 +87,7 @@ describe('an imported history', () => {
         const needs = host.machine.needs(payloadOf(request));
         if (needs.length > 0) await host.flush();
         const answers = await host.machine.answer(needs);
-        host.machine.apply({ index, term: host.machine.applied.term, payload: payloadOf(request), answers });
+        host.machine.transact({ index, term: host.machine.applied.term, payload: payloadOf(request), answers });
       }
       await host.flush();
     }

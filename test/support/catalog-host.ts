@@ -43,7 +43,7 @@ export class CatalogHost {
   }
 
   applyPayload(payload: Uint8Array): CatalogOutcome {
-    return this.machine.apply({ index: toLogIndex(++this.#index), term: toTerm(1), payload });
+    return this.machine.decide({ index: toLogIndex(++this.#index), term: toTerm(1), payload });
   }
 
   create(name: string, n: number, nodes: readonly number[]): CatalogOutcome {

@@ -172,6 +172,6 @@ export class DatabaseHost {
     const needs = this.machine.needs(payload);
     if (needs.length > 0) await this.flush();
     const answers = await this.machine.answer(needs);
-    return this.machine.apply({ index: toLogIndex(index), term: toTerm(1), payload, answers });
+    return this.machine.transact({ index: toLogIndex(index), term: toTerm(1), payload, answers });
   }
 }

@@ -116,7 +116,7 @@ export class KnownDatabase {
 
   #apply(payload: Uint8Array, answers: readonly number[] = []): TransactOutcome {
     const index = toLogIndex(this.#machine.appliedIndex + 1);
-    return this.#machine.apply({ index, term: toTerm(1), payload, answers });
+    return this.#machine.transact({ index, term: toTerm(1), payload, answers });
   }
 
   #remember(

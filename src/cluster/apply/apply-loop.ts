@@ -16,7 +16,7 @@
  */
 import { CATALOG_GROUP, Fifo, type LogIndex } from '#base';
 import type { KvStore } from '#kv';
-import type { Entry, Input } from '#raft';
+import { type Entry, encodeMembership, type Input } from '#raft';
 import type { PartToInstall } from '../group/backlog.ts';
 import type { Group } from '../group/group.ts';
 import type { NodeMemory } from '../group/node-memory.ts';
@@ -172,7 +172,8 @@ export class ApplyLoop {
     const answers = group.backlog.answers ?? [];
     const entry = group.backlog.shift();
     this.#backlogBytes -= entry.payload.length;
-    const { index, term, payload, membership } = entry;
+    const { index, term, payload } = entry;
+    const membership = entry.membership && encodeMembership(entry.membership);
     const outcome = group.machine.apply({ index, term, payload, answers, membership });
     this.#turn.add(group, entry, outcome);
     this.#ports.parts.forwards.passedOver(group, group.proposals.takeLost());
@@ -192,7 +193,7 @@ export class ApplyLoop {
     const next = group.backlog.shiftPart();
     if (next === undefined) return false;
     const { part, members } = next;
-    this.#change(group.machine.install(part, members));
+    this.#change(part.install({ index: members.index, membership: encodeMembership(members.membership) }));
     this.#turn.addPart(group, part.bytes);
     if (group.backlog.isEmpty) this.#isUrgent = true;
     const { cluster, snapshots } = this.#ports.parts;

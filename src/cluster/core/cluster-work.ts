@@ -34,7 +34,6 @@ import { UnfitLeader } from './unfit-leader.ts';
 
 export interface ClusterWorkPorts extends CorePorts {
   readonly catalog: () => CatalogMachine;
-  readonly level: () => number;
   readonly lifecycle: Lifecycle;
   readonly find: (id: GroupId) => Group | undefined;
   readonly trash: Trash;
@@ -306,8 +305,6 @@ export class ClusterWork {
     const { catalog, node, levels = LEVELS } = this.#ports;
     const fault = faultInLevel(catalog(), { node, levels });
     if (fault !== undefined) this.#ports.turns.fail(fault);
-    // A higher level may allow the registration to contain more (ADR 0121).
-    this.#setPeers();
   }
 
   #placesChanged(): void {

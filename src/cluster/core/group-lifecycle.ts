@@ -47,6 +47,7 @@ import type { AppliedMark, CatalogMachine, DurableMark, Machine, Machines } from
 import type { Binding } from '../outcome.ts';
 import { beingRecovered, CATALOG_TITLE, noSuchDatabase, notHere, type Title, titleOf } from '../refusals.ts';
 import type { Reporter } from '../reporter.ts';
+import { membersIn } from '../state-transfer.ts';
 
 export interface LifecyclePorts {
   readonly node: NodeId;
@@ -243,7 +244,7 @@ export class Lifecycle {
     this.#recovered.delete(id);
     const base = { index: machine.applied.index, term: machine.applied.term };
     const clock = { nowMs: monotonicMs(), seed: seed() };
-    const { membership, index: membershipIndex } = machine.members;
+    const { membership, index: membershipIndex } = membersIn(machine.applied.group);
     const raft = openReplica(this.#configOf(self), membership, { hardState, base, entries, membershipIndex }, clock);
     const { waits, memory } = this.#ports;
     const group = new Group({ id, title: this.titleOf(id), waits, waiting: memory.waiting }, raft, machine);

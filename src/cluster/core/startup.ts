@@ -39,7 +39,7 @@ export async function startUp(ports: StartupPorts): Promise<void> {
     hosting.admit(binding, recovered.groups.has(binding.group));
   }
   const catalog = openAll(turns, () => [lifecycle.openCatalog(machine)]);
-  // Below its level a new cluster would refuse API keys and definitions to its first clients.
+  // Below its level a new cluster would refuse requests of its first clients.
   const isSettled = (group: Group): boolean => group.isSettled && !(group.isAlone && cluster.isFounding);
   await turns.until(() => catalog.every(isSettled));
   const behind = openAll(turns, await mendDatabases(ports, unended));

@@ -31,7 +31,7 @@ import {
 } from '#base';
 import { type Binding, type CatalogEntry, CatalogMachine, type CutPoint, HistoryCut } from '#database';
 import { NO_HISTORY } from '#kv';
-import { encodeMembership, membershipOf } from '#raft';
+import { encodeMembership } from '#raft';
 import { isLevelStoreInUse, Ledger, ledgerIn, openLevelStore, RecordWriter, Wal } from '#storage';
 import { databaseMachines } from '../database-machines.ts';
 import { FIRST_NODE, FOUNDERS, type NodeIdentity } from '../node.ts';
@@ -192,10 +192,9 @@ async function restoreHistory(
   binding: Binding,
   { history, point, chainHash: expected }: DatabaseToRestore,
 ): Promise<Pick<RestoredDatabase, 'revision' | 'chainHash'>> {
-  const { name, group, founders } = binding;
+  const { name, group } = binding;
   const machine = databaseMachines.createDatabase(store, binding);
   const checks = databaseMachines.importState(store, group, machine);
-  const members = { index: toLogIndex(0), membership: membershipOf(founders) };
   const cut = new HistoryCut(point);
   const flush = async (): Promise<void> => {
     const batch = store.batch();
@@ -210,7 +209,7 @@ async function restoreHistory(
       if (records === undefined) continue;
       const part = checks.take({ ...records, isLast: false });
       if (typeof part !== 'object') throw brokenHistory(name, part ?? 'it has no records');
-      machine.install(part, members);
+      part.install(machine.applied.group);
       await flush();
     }
   }

@@ -130,8 +130,7 @@ async function readLog(directory: string, identity: NodeIdentity, disk: Disk): P
 function applyLog(catalog: CatalogMachine, log: RecoveredGroup | undefined): void {
   for (const { index, term, payload, membership } of log?.entries ?? []) {
     if (index <= catalog.applied.index) continue;
-    if (payload.length > 0) catalog.apply({ index, term, payload });
-    else catalog.advance(index, term, membership && encodeMembership(membership));
+    catalog.apply({ index, term, payload, membership: membership && encodeMembership(membership) });
   }
 }
 

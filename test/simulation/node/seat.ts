@@ -19,7 +19,7 @@ import {
   spreadOver,
 } from '#cluster';
 import type { KvStore } from '#kv';
-import type { Membership } from '#raft';
+import { decodeMembership, type Membership } from '#raft';
 import { FOUNDERS } from '../../../src/cluster/node.ts';
 import { noteRemoved, ownIdentity } from '../../../src/cluster/store/own-identity.ts';
 import { openReach, type Reach } from '../../../src/cluster/thread/reach.ts';
@@ -259,7 +259,9 @@ function watchedMachines(
     const apply = machine.apply.bind(machine);
     const seen: Machine['apply'] = (entry) => {
       // The first byte of a transaction is its level (docs/formats/entries.md).
-      applied(group, entryOf(entry), group === CATALOG_GROUP ? undefined : entry.payload[0]);
+      const decoded = entry.membership && decodeMembership(entry.membership);
+      const membership = typeof decoded === 'string' ? undefined : decoded;
+      applied(group, entryOf({ ...entry, membership }), group === CATALOG_GROUP ? undefined : entry.payload[0]);
       return apply(entry);
     };
     return Object.assign(machine, { apply: seen });

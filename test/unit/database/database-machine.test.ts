@@ -41,7 +41,7 @@ it('constraints with a prefix are answered before the entry is applied, which fa
   expect(needs).toHaveLength(1);
   const answers = await host.machine.answer(needs);
   expect(answers).toEqual([1, 1]);
-  expect(() => host.machine.apply(entry)).toThrow('Every need of a payload is answered');
+  expect(() => host.machine.transact(entry)).toThrow('Every need of a payload is answered');
   expect(host.machine.needs(transactionOf([ORDER], [unless(term('by-type', 'placed'))]))).toEqual([]);
 });
 
@@ -59,7 +59,7 @@ it.each([
   const host = new DatabaseHost();
   const bytes = transactionOf([ORDER]);
   bytes[at] = byte;
-  expect(() => host.machine.apply({ index: toLogIndex(1), term: toTerm(1), payload: bytes })).toThrow('log entry');
+  expect(() => host.machine.transact({ index: toLogIndex(1), term: toTerm(1), payload: bytes })).toThrow('log entry');
   expect(host.machine.applied).toMatchObject({ index: 0, revision: 0 });
 });
 

@@ -9,6 +9,7 @@ import { RowKeys } from '#database';
 import { membershipOf } from '#raft';
 import { Ledger } from '#storage';
 import { databaseMachines } from '../../../../src/cluster/database-machines.ts';
+import { membersIn } from '../../../../src/cluster/state-transfer.ts';
 import { type DataDirectory, openDataDirectory } from '../../../../src/cluster/store/data-directory.ts';
 import { type LedgerStore, ledgerStore } from '../../../../src/cluster/store/ledger-store.ts';
 import { IDENTITY_KEY, JOINING_KEY, readIdentity, writeIdentity } from '../../../../src/cluster/store/node-rows.ts';
@@ -254,7 +255,7 @@ describe('a store that joins a cluster', () => {
     expect(store.get(JOINING_KEY)).toBeUndefined();
     // The founders of the catalog are recorded from now on, and this node is not one of them.
     const catalog = databaseMachines.openCatalog(store, membershipOf([replicaOf(toNodeId(9))]));
-    expect(catalog.members).toEqual({ index: 0, membership: membershipOf(joined.founders) });
+    expect(membersIn(catalog.applied.group)).toEqual({ index: 0, membership: membershipOf(joined.founders) });
     await store.close();
     const again = await openDataDirectory(directory, { ...OPTIONS, origin: { kind: 'asks', ask: refusing } });
     expect(again.identity).toEqual(opened.identity);
