@@ -38,7 +38,7 @@ import {
 import { encodeMembership, membershipOf } from '#raft';
 import type { Machines } from './machine.ts';
 import type { Binding } from './outcome.ts';
-import { type CheckedPart, membersIn, type StateImport, type StatePart } from './state-transfer.ts';
+import { type CheckedPart, membersIn, type StateImport } from './state-transfer.ts';
 import { nativeSha256 } from './system-ports.ts';
 
 /** First byte of the keys of a group; the group follows, 4 bytes big-endian. */
@@ -57,9 +57,7 @@ export function machinesWith(options: Pick<MachineOptions, 'segmentBytes'>): Mac
       DatabaseMachine.create(sourceOf(kv, binding.group), newDatabaseOf(binding), options),
     markOf: (kv, group) => new DatabaseReader(sourceOf(kv, group)).applied(),
     openDatabase: (kv, group) => DatabaseMachine.open(sourceOf(kv, group), options),
-    verify: async (kv, group, durable) => {
-      return (await verifyHistory(sourceOf(kv, group), durable)) === undefined;
-    },
+    verify: async (kv, group, durable) => (await verifyHistory(sourceOf(kv, group), durable)) === undefined,
     audit: (kv, group) => auditDatabase({ kv, group }),
     rebuild: ({ kv, syncStore }, binding, durable) => {
       const target = { durable, created: newDatabaseOf(binding), syncStore, ...options };
@@ -86,9 +84,9 @@ export function machinesWith(options: Pick<MachineOptions, 'segmentBytes'>): Mac
     },
     importState: (kv, group, machine) => {
       const source = sourceOf(kv, group);
-      if (machine instanceof CatalogMachine) return new CatalogParts(source, machine);
+      if (machine instanceof CatalogMachine) return catalogParts(source, machine);
       assert(machine instanceof DatabaseMachine, 'A group other than the catalog is a database', group);
-      return new HistoryParts(new HistoryImport(source, machine.applied), machine);
+      return historyParts(new HistoryImport(source, machine.applied), machine);
     },
     faultInForwarded: (group, payload) =>
       group === CATALOG_GROUP ? faultInForwardedEntry(payload) : faultInDatabaseEntry(payload),
@@ -105,60 +103,42 @@ export function machinesWith(options: Pick<MachineOptions, 'segmentBytes'>): Mac
 }
 
 /** Records of a history: each part can be installed separately. */
-class HistoryParts implements StateImport {
-  readonly #history: HistoryImport;
-  readonly #machine: DatabaseMachine;
-
-  constructor(history: HistoryImport, machine: DatabaseMachine) {
-    this.#history = history;
-    this.#machine = machine;
-  }
-
-  resume(): Uint8Array {
-    return encodePoint(this.#history.point);
-  }
-
-  take({ data, last }: StatePart): CheckedPart | string {
-    const basis = this.#history.index;
-    const content = this.#history.take(data);
-    if (typeof content === 'string') return content;
-    // The entries between would be applied once more.
-    const { index } = this.#history;
-    if (last.index < index) return `It ends at entry ${last.index} of the log, and has a record of entry ${index}`;
-    const install: CheckedPart['install'] = (group) => {
-      this.#machine.install(content, last, group);
-      return [];
-    };
-    return { last, basis, bytes: data.length, install };
-  }
+function historyParts(history: HistoryImport, machine: DatabaseMachine): StateImport {
+  return {
+    resume: () => encodePoint(history.point),
+    take: ({ data, last }) => {
+      const basis = history.index;
+      const content = history.take(data);
+      if (typeof content === 'string') return content;
+      // The entries between would be applied once more.
+      const { index } = history;
+      if (last.index < index) return `It ends at entry ${last.index} of the log, and has a record of entry ${index}`;
+      const install: CheckedPart['install'] = (group) => {
+        machine.install(content, last, group);
+        return [];
+      };
+      return { last, basis, bytes: data.length, install };
+    },
+  };
 }
 
 /** Rows: usable only when all parts have arrived. */
-class CatalogParts implements StateImport {
-  readonly #source: DatabaseSource;
-  readonly #machine: CatalogMachine;
-  #catalog: CatalogImport;
-
-  constructor(source: DatabaseSource, machine: CatalogMachine) {
-    this.#source = source;
-    this.#machine = machine;
-    this.#catalog = new CatalogImport(source);
-  }
-
-  /** Always transferred as a whole. */
-  resume(): Uint8Array {
-    this.#catalog = new CatalogImport(this.#source);
-    return NO_BYTES;
-  }
-
-  take({ data, last, isLast }: StatePart): CheckedPart | undefined | string {
-    const fault = this.#catalog.take(data);
-    if (fault !== undefined) return fault;
-    if (!isLast) return undefined;
-    const content = this.#catalog.finish(last);
-    if (typeof content === 'string') return content;
-    return { last, basis: 0, bytes: data.length, install: () => this.#machine.install(content) };
-  }
+function catalogParts(source: DatabaseSource, machine: CatalogMachine): StateImport {
+  let catalog = new CatalogImport(source);
+  return {
+    // Always transferred as a whole.
+    resume: () => {
+      catalog = new CatalogImport(source);
+      return NO_BYTES;
+    },
+    take: ({ data, last, isLast }) => {
+      const fault = catalog.take(data);
+      if (fault !== undefined || !isLast) return fault;
+      const content = catalog.finish(last);
+      if (typeof content === 'string') return content;
+      return { last, basis: 0, bytes: data.length, install: () => machine.install(content) };
+    },
+  };
 }
 
 function faultInDatabaseEntry(payload: Uint8Array): string | undefined {

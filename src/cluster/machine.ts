@@ -11,8 +11,6 @@ import type { Checkpoint } from '#storage';
 import type { Binding, Outcome, RegisteredNode } from './outcome.ts';
 import type { StateExport, StateImport } from './state-transfer.ts';
 
-export type { HeldMembership } from './state-transfer.ts';
-
 /** Data that a machine must read from the store asynchronously to decide an entry; opaque here. */
 export type MachineNeed = unknown;
 

@@ -6,6 +6,7 @@
  */
 import { assert, type LogIndex } from '#base';
 import { decodeMembership, type EntryId, type Membership } from '#raft';
+import type { Checkpoint } from '#storage';
 import type { CatalogChange } from './node.ts';
 
 export interface StatePart {
@@ -22,11 +23,8 @@ export interface HeldMembership {
   readonly membership: Membership;
 }
 
-/** The same in rows and parts, where the membership is opaque. */
-export interface GroupMark {
-  readonly index: LogIndex;
-  readonly membership: Uint8Array;
-}
+/** The same in rows, where the membership is opaque. */
+type GroupMark = Checkpoint['group'];
 
 export function membersIn({ index, membership }: GroupMark): HeldMembership {
   const decoded = decodeMembership(membership);
@@ -61,7 +59,7 @@ export interface CheckedPart {
   /** Approximate memory. */
   readonly bytes: number;
   /**
-   * Installs the part in its machine, which is then at its end in the log. Returns the resulting changes of the catalog.
+   * Installs the part in its machine, which is then at its end in the log. Returns the changes of the catalog.
    * Everything that was handed out is applied before, and nothing is applied until the whole snapshot is installed.
    */
   readonly install: (group: GroupMark) => readonly CatalogChange[];

@@ -78,6 +78,6 @@ function readGroupMark(key: Uint8Array, row: ByteReader): GroupMark {
   return { index, membership };
 }
 
-export function noAppliedRow(key: Uint8Array): Error {
+function noAppliedRow(key: Uint8Array): Error {
   return unexpectedRow(key, 'it is not an applied row');
 }

@@ -10,20 +10,11 @@
  * u32 CRC
  * ```
  */
-import {
-  type ByteReader,
-  type ByteWriter,
-  copyRange,
-  type DatabaseId,
-  formatUuid,
-  isDatabaseId,
-  parseUuid,
-} from '#base';
-import { type AppliedState, HASH_BYTES, noAppliedRow, readAppliedState, writeAppliedState } from './applied-state.ts';
+import { type ByteReader, type ByteWriter, copyRange, DATABASE_ID, type DatabaseId } from '#base';
+import { type AppliedState, HASH_BYTES, readAppliedState, writeAppliedState } from './applied-state.ts';
 import { closeRow, openRow, unexpectedRow } from './corruption.ts';
 
 const FORMAT = 9;
-const UUID_BYTES = 16;
 
 /** A control record, and the hash that proves it and those before. */
 export interface ControlMark {
@@ -60,10 +51,10 @@ export interface Applied extends AppliedState {
 export function writeApplied(into: ByteWriter, applied: Applied): void {
   const { definitions, control } = applied;
   into.u8(FORMAT);
-  writeId(into, applied.databaseId);
+  DATABASE_ID.write(into, applied.databaseId);
   const isRecovered = applied.rootId !== applied.databaseId;
   into.u8(isRecovered ? 1 : 0);
-  if (isRecovered) writeId(into, applied.rootId);
+  if (isRecovered) DATABASE_ID.write(into, applied.rootId);
   into.varint(applied.createdAtMs);
   writeAppliedState(into, applied);
   into.varint(applied.recordedTimeMs);
@@ -83,8 +74,8 @@ export function readAppliedRow(key: Uint8Array, value: Uint8Array): Applied {
   const [format = FORMAT] = value;
   const row = openRow(key, value, Math.min(format, FORMAT));
   if (format < FORMAT) throw older(key, format);
-  const databaseId = readId(row);
-  const rootId = row.u8() === 1 ? readId(row) : databaseId;
+  const databaseId = DATABASE_ID.read(row);
+  const rootId = row.u8() === 1 ? DATABASE_ID.read(row) : databaseId;
   const createdAtMs = row.varint();
   const state = readAppliedState(key, row);
   const rest = {
@@ -99,7 +90,6 @@ export function readAppliedRow(key: Uint8Array, value: Uint8Array): Applied {
     control: row.u8() === 1 ? readControlMark(row) : undefined,
   };
   closeRow(key, row);
-  if (!isDatabaseId(databaseId) || !isDatabaseId(rootId)) throw noAppliedRow(key);
   return { databaseId, rootId, createdAtMs, ...state, ...rest };
 }
 
@@ -115,14 +105,4 @@ export function readControlMark(row: ByteReader): ControlMark {
 function older(key: Uint8Array, format: number): Error {
   const fault = `its format is ${format}, of an earlier release; this release reads format ${FORMAT}`;
   return unexpectedRow(key, `${fault} and migrates none: start with an empty data directory, or use that release`);
-}
-
-function writeId(into: ByteWriter, id: DatabaseId): void {
-  into.bytes(parseUuid(id) ?? new Uint8Array(UUID_BYTES));
-}
-
-/** Empty when the row ends before. */
-function readId(row: ByteReader): string {
-  const bytes = row.bytes(UUID_BYTES);
-  return bytes.length === UUID_BYTES ? formatUuid(bytes) : '';
 }

@@ -10,7 +10,6 @@
  *        refused.
  */
 import { type ByteWriter, listOf } from '#base';
-import type { KvBatch } from '#kv';
 import { API_KEY, type ApiKey } from '#model';
 import { closeRow, openRow, sealRow } from './corruption.ts';
 
@@ -78,29 +77,14 @@ export class CatalogKeys {
     for (const each of keys) this.#set(each);
   }
 
-  /** True when the row has any. */
-  writeBlock(row: ByteWriter, block: number): boolean {
-    const keys = this.list().filter(({ id }) => blockOfKey(id) === block);
-    row.u8(FORMAT);
-    KEYS.write(row, keys);
-    sealRow(row);
-    return keys.length > 0;
+  /** The keys of one row, sorted by id. */
+  inBlock(block: number): readonly ApiKey[] {
+    return this.list().filter(({ id }) => blockOfKey(id) === block);
   }
 }
 
-/** Puts the rows of these blocks into the batch. */
-export function flushKeys(
-  keys: CatalogKeys,
-  blocks: ReadonlySet<number>,
-  {
-    batch,
-    row,
-    keyOf,
-  }: { readonly batch: KvBatch; readonly row: ByteWriter; readonly keyOf: (block: number) => Uint8Array },
-): void {
-  for (const block of blocks) {
-    row.reset();
-    if (keys.writeBlock(row, block)) batch.put(keyOf(block), row.view());
-    else batch.del(keyOf(block));
-  }
+export function writeKeys(row: ByteWriter, keys: readonly ApiKey[]): void {
+  row.u8(FORMAT);
+  KEYS.write(row, keys);
+  sealRow(row);
 }

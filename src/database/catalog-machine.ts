@@ -26,7 +26,7 @@ import type { ApiKey } from '#model';
 import { CatalogBindings } from './catalog-bindings.ts';
 import { type CatalogDifference, diffCatalogs } from './catalog-diff.ts';
 import { type CatalogEntry, readCatalogEntry } from './catalog-entry.ts';
-import { blockOfKey, CatalogKeys, flushKeys, KEY_BLOCKS, type KeyOutcome } from './catalog-keys.ts';
+import { blockOfKey, CatalogKeys, KEY_BLOCKS, type KeyOutcome, writeKeys } from './catalog-keys.ts';
 import { readLevel, writeLevel } from './catalog-level.ts';
 import { CatalogNodes, type MarkOutcome, type RegisteredNode, type RegisterOutcome } from './catalog-nodes.ts';
 import { place, settle } from './catalog-placements.ts';
@@ -271,35 +271,27 @@ export class CatalogMachine {
 
   /** Puts everything that changed since the last call into the batch. */
   flushInto(batch: KvBatch): void {
+    const put = (key: Uint8Array, write: (row: ByteWriter) => void, isThere = true): void => {
+      if (!isThere) return batch.del(key);
+      this.#row.reset();
+      write(this.#row);
+      batch.put(key, this.#row.view());
+    };
     for (const block of this.#changedBlocks) {
       const bindings = this.#bindings.inBlock(block);
-      this.#row.reset();
-      writeBindings(this.#row, bindings);
-      if (bindings.length === 0) batch.del(this.#keys.bindings(block));
-      else batch.put(this.#keys.bindings(block), this.#row.view());
+      put(this.#keys.bindings(block), (row) => writeBindings(row, bindings), bindings.length > 0);
     }
+    if (this.#haveNodesChanged) put(this.#keys.nodes(), (row) => this.#nodes.writeInto(row));
+    if (this.#hasLevelChanged) put(this.#keys.level(), (row) => writeLevel(row, this.#level));
+    for (const block of this.#changedKeys) {
+      const keys = this.#apiKeys.inBlock(block);
+      put(this.#keys.apiKeys(block), (row) => writeKeys(row, keys), keys.length > 0);
+    }
+    put(this.#keys.applied(), (row) => writeCatalogApplied(row, this.#applied));
     this.#changedBlocks.clear();
-    if (this.#haveNodesChanged) {
-      this.#row.reset();
-      this.#nodes.writeInto(this.#row);
-      batch.put(this.#keys.nodes(), this.#row.view());
-      this.#haveNodesChanged = false;
-    }
-    if (this.#hasLevelChanged) {
-      this.#row.reset();
-      writeLevel(this.#row, this.#level);
-      batch.put(this.#keys.level(), this.#row.view());
-      this.#hasLevelChanged = false;
-    }
-    flushKeys(this.#apiKeys, this.#changedKeys, {
-      batch,
-      row: this.#row,
-      keyOf: (block) => this.#keys.apiKeys(block),
-    });
+    this.#haveNodesChanged = false;
+    this.#hasLevelChanged = false;
     this.#changedKeys.clear();
-    this.#row.reset();
-    writeCatalogApplied(this.#row, this.#applied);
-    batch.put(this.#keys.applied(), this.#row.view());
   }
 
   #decide(entry: CatalogEntry): CatalogOutcome {
@@ -394,16 +386,35 @@ export class CatalogMachine {
   }
 
   #noteChange(payload: Uint8Array, outcome: CatalogOutcome): void {
-    if (!isChange(outcome)) return;
+    switch (outcome.kind) {
+      case 'exists':
+      case 'absent':
+      case 'unmoved':
+      case 'known':
+      case 'unsupported':
+      case 'key-unmoved':
+        return;
+      case 'registered':
+        this.#haveNodesChanged = true;
+        break;
+      case 'raised':
+        this.#hasLevelChanged = true;
+        break;
+      case 'key-kept':
+      case 'key-removed':
+        this.#changedKeys.add(blockOfKey(outcome.kind === 'key-kept' ? outcome.key.id : outcome.id));
+        break;
+      case 'recovered':
+        this.#changedBlocks.add(blockOfGroup(outcome.before.group)).add(blockOfGroup(outcome.binding.group));
+        break;
+      case 'created':
+      case 'deleted':
+      case 'moved':
+        this.#changedBlocks.add(blockOfGroup(outcome.binding.group));
+    }
     const { revision, chainHash } = this.#applied;
     const next = { revision: toRevision(revision + 1), chainHash: this.#source.sha256([chainHash, payload]) };
     this.#applied = { ...this.#applied, ...next };
-    if (outcome.kind === 'registered') this.#haveNodesChanged = true;
-    else if (outcome.kind === 'raised') this.#hasLevelChanged = true;
-    else if (outcome.kind === 'key-kept') this.#changedKeys.add(blockOfKey(outcome.key.id));
-    else if (outcome.kind === 'key-removed') this.#changedKeys.add(blockOfKey(outcome.id));
-    else this.#changedBlocks.add(blockOfGroup(outcome.binding.group));
-    if (outcome.kind === 'recovered') this.#changedBlocks.add(blockOfGroup(outcome.before.group));
   }
 
   #readBlock(block: number): void {
@@ -413,32 +424,6 @@ export class CatalogMachine {
     for (const binding of readBindings(key, value)) this.#bindings.set(binding);
   }
 }
-
-function isChange(outcome: CatalogOutcome): outcome is Extract<CatalogOutcome, { kind: CatalogChangeKind }> {
-  const { kind } = outcome;
-  return CHANGES.has(kind);
-}
-
-type CatalogChangeKind =
-  | 'created'
-  | 'deleted'
-  | 'moved'
-  | 'recovered'
-  | 'registered'
-  | 'raised'
-  | 'key-kept'
-  | 'key-removed';
-
-const CHANGES: ReadonlySet<string> = new Set<CatalogChangeKind>([
-  'created',
-  'deleted',
-  'moved',
-  'recovered',
-  'registered',
-  'raised',
-  'key-kept',
-  'key-removed',
-]);
 
 function emptyCatalog({ sha256 }: DatabaseSource, membership: Uint8Array): CatalogApplied {
   return {

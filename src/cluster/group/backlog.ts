@@ -4,8 +4,7 @@
  */
 import { assert, Fifo } from '#base';
 import type { Entry } from '#raft';
-import type { HeldMembership } from '../machine.ts';
-import type { CheckedPart } from '../state-transfer.ts';
+import type { CheckedPart, HeldMembership } from '../state-transfer.ts';
 
 /** A part of a snapshot, and the membership at its end. */
 export interface PartToInstall {

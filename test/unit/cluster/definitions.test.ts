@@ -1,27 +1,13 @@
-// Goal: every replica stores definitions from any node, and refusals, but only when all releases that the cluster may
-// go back to know them (C23, D22, D23, D25, ADR 0105, ADR 0142). Method: the real machines; releases that know less.
+// Goal: every replica stores definitions from any node (D22, D23, ADR 0105). Method: the real machines.
 import { expect, it } from 'vitest';
-import { CATALOG_GROUP, type DatabaseError, type GroupId, LEVEL_FIRST, LEVELS, toNodeId } from '#base';
+import type { DatabaseError, GroupId } from '#base';
 import type { DefinitionOutcome } from '#database';
-import {
-  BLOB_PART_BYTES,
-  type DefinitionEntry,
-  encodeDefinitionEntry,
-  encodeTransactPayload,
-  NO_OPTIONS,
-  ORIGIN,
-  toVersionNumber,
-} from '#model';
-import { databaseMachines } from '../../../src/cluster/database-machines.ts';
-import { register, shopOnThree } from '../../support/cluster/kept-world.ts';
+import { BLOB_PART_BYTES, type DefinitionEntry, encodeDefinitionEntry, toVersionNumber } from '#model';
+import { shopOnThree } from '../../support/cluster/kept-world.ts';
 import { databaseKit } from '../../support/cluster/machine-kit.ts';
-import { reasonOf } from '../../support/cluster/outcomes.ts';
-import type { Release, ReplicaWorld, WorldNode } from '../../support/cluster/replica-world.ts';
+import type { ReplicaWorld, WorldNode } from '../../support/cluster/replica-world.ts';
 import { blobOf, DEFINITIONS, partOf } from '../../support/definition-entries.ts';
-import { eventBytes } from '../../support/events.ts';
 
-/** The release before definitions existed. */
-const FIRST_RELEASE: Release = { levels: { min: LEVEL_FIRST, max: LEVEL_FIRST }, machines: databaseMachines };
 const LARGE = blobOf('c', BLOB_PART_BYTES + 5);
 const SMALL = blobOf('a', 30);
 const [FIRST, SECOND] = DEFINITIONS;
@@ -69,9 +55,9 @@ async function shared(world: ReplicaWorld, group: GroupId): Promise<readonly str
   return Promise.all(world.up.map(async ({ front }) => JSON.stringify(await databaseKit.shared(front.reader, group))));
 }
 
-function started(release?: Release): ReturnType<typeof shopOnThree> {
+function started(): ReturnType<typeof shopOnThree> {
   const limits = { tailBytesMax: 300, retainedBytesMax: 300, snapshotPartBytes: 4000, snapshotWindowBytes: 16_000 };
-  return shopOnThree(3, { limits, release });
+  return shopOnThree(3, { limits });
 }
 
 it('an unreadable definition is rejected on the node that received it, and readable ones are stored through any node', async () => {
