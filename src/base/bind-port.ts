@@ -28,11 +28,14 @@ export interface ListenAddress extends Address {
 }
 
 /**
- * Binds and returns the port; 0 picks a free one.
+ * Binds and returns the port; 0 picks a free one. Logs the errors of the server afterwards.
  * @throws DatabaseError `unavailable` when the address cannot be bound.
  */
 export function listen(server: PortServer, address: ListenAddress, port: NamedPort, logger: ErrorLog): Promise<number> {
-  logErrors(server, port, logger);
+  // An error without a listener would end the process.
+  server.on('error', (error) => {
+    if (server.listening) logger.error('port-failed', { port: port.what, error });
+  });
   return new Promise((resolve, reject) => {
     server.on('error', (cause) => reject(cannotListen(address, port, cause)));
     server.listen(address.bound ?? address, () => {
@@ -42,15 +45,8 @@ export function listen(server: PortServer, address: ListenAddress, port: NamedPo
   });
 }
 
-/** Logs the errors of a server that listens: an error without a listener would end the process. */
-export function logErrors(server: PortServer, { what }: NamedPort, logger: ErrorLog): void {
-  server.on('error', (error) => {
-    if (server.listening) logger.error('port-failed', { port: what, error });
-  });
-}
-
 /** The failure of a server that cannot bind its address. */
-export function cannotListen(address: Address, { what, setting }: NamedPort, cause: Error): DatabaseError {
+function cannotListen(address: Address, { what, setting }: NamedPort, cause: Error): DatabaseError {
   const message = `Cannot listen for ${what} on ${formatAddress(address)} (${setting}): ${cause.message}`;
   return new DatabaseError('unavailable', message, { cause });
 }

@@ -19,7 +19,7 @@
 export { type Address, formatAddress, isHost, parseAddress } from './address.ts';
 export { assert, BrokenInvariant, unreachable } from './assert.ts';
 export { fromBase64, fromBase64Url, toBase64Url } from './base64.ts';
-export { cannotListen, type ErrorLog, type ListenAddress, listen, logErrors } from './bind-port.ts';
+export { type ErrorLog, type ListenAddress, listen } from './bind-port.ts';
 export {
   type AskedRevision,
   type Brand,
