@@ -249,8 +249,8 @@ export const ALERTS: readonly Alert[] = [
     for: '0m',
     expr: 'cairn_corruption_alarm == 1',
     summary:
-      'A node found damage in its store: it serves nothing until every row is verified or rebuilt, and ends again if an event is damaged.',
-    description: `${NODE} verifies its store after damage was found.`,
+      'A node found damage in its store: it rebuilds the rows of the affected databases, and does not serve these meanwhile.',
+    description: `${NODE} rebuilds rows after damage was found, or cannot, because events are damaged, too.`,
   },
   {
     name: 'ReplicaDiverged',

@@ -48,8 +48,8 @@ ${table(HISTOGRAMS)}
   space that must stay free.
 - A node that lags too far for the log receives a snapshot as records of the history and installs them as they arrive. There
   are no snapshot files; the metrics with \`way="received"\` include the installation.
-- A node that finds damaged data exits at once, so no scrape shows the damage. Watch for exit code 70, and for
-  \`cairn_corruption_alarm\` at the next start, while the node verifies its store before it serves requests.
+- A node that finds damaged rows exits at once, so no scrape shows the damage. Watch for exit code 70, and for
+  \`cairn_corruption_alarm\` after the next start, while the node rebuilds the rows of the database.
 - Raft gauges are totals over all groups of the node, because a node may have thousands. For a single database see
   \`cairn_database_revision\` and \`cairn cluster status\`.
 

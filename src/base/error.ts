@@ -93,6 +93,8 @@ export interface ErrorDetails {
   readonly leaderNode?: NodeId;
   /** For this node alone, which may ask them; never sent to a client. */
   readonly holders?: GroupHolders;
+  /** The group whose stored data is damaged; never sent to a client. */
+  readonly damaged?: GroupId;
   /** Absent when the request reached no instance. */
   readonly scope?: ErrorScope;
   readonly retryAfterMs?: number;

@@ -26,6 +26,7 @@ import {
   recoverInto,
   rootOf,
   verifyHistory,
+  withdrawRows,
 } from '#database';
 import { KeyWriter, type KvReader } from '#kv';
 import {
@@ -59,8 +60,9 @@ export function machinesWith(options: Pick<MachineOptions, 'segmentBytes'>): Mac
     openDatabase: (kv, group) => DatabaseMachine.open(sourceOf(kv, group), options),
     verify: async (kv, group, durable) => (await verifyHistory(sourceOf(kv, group), durable)) === undefined,
     audit: (kv, group) => auditDatabase({ kv, group }),
-    rebuild: ({ kv, syncStore }, binding, durable) => {
-      const target = { durable, created: newDatabaseOf(binding), syncStore, ...options };
+    withdraw: withdrawRows,
+    rebuild: ({ kv, syncStore }, binding, durable, goesOn) => {
+      const target = { durable, created: newDatabaseOf(binding), syncStore, goesOn, ...options };
       return rebuildDerived(kv, sourceOf(kv, binding.group), target);
     },
     standingOf: (kv, group) => new DatabaseReader(sourceOf(kv, group)).applied(),

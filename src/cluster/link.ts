@@ -90,8 +90,13 @@ export interface Divergence {
   readonly reason: string;
 }
 
-/** Finding about the history of a replica. */
+/** Finding about the data of a replica. */
 export type HistoryNote =
+  /** Its rows are rebuilt, because of the fault, or after a power failure (C43); `rebuilt` follows, or `damaged`. */
+  | { readonly kind: 'rebuilding'; readonly group: GroupId; readonly fault: string | undefined }
+  | { readonly kind: 'rebuilt'; readonly group: GroupId }
+  /** Its rows cannot be rebuilt, because its history is damaged. */
+  | { readonly kind: 'damaged'; readonly group: GroupId; readonly fault: string }
   /** A replica of this node has diverged (C42). */
   | ({ readonly kind: 'diverged' } & Divergence)
   /** A member of a group that this node leads has lost acknowledged entries, up to that one; it gets them again. */

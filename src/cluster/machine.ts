@@ -98,12 +98,18 @@ export interface Machines {
   verify(kv: KvReader, group: GroupId, durable: DurableMark): Promise<boolean>;
   /** Reads every row of the database; returns the first that is missing or damaged, as text. */
   audit(kv: KvReader, group: GroupId): Promise<string | undefined>;
-  /** Takes the database of the binding to the durable mark: removes later records and makes all rows again. */
+  /** Removes what follows the durable mark in the history, and the applied row. `rebuild` does the rest. */
+  withdraw(kv: KvStore, group: GroupId, durable: DurableMark): Promise<void>;
+  /**
+   * Takes the database of the binding to the durable mark: removes later records and makes all rows again. Returns
+   * false when `goesOn` returned false after a slice, which ends at that position of the history.
+   */
   rebuild(
     store: { readonly kv: KvStore; readonly syncStore: () => Promise<void> },
     binding: Binding,
     durable: DurableMark,
-  ): Promise<void>;
+    goesOn: (indexed: number) => boolean,
+  ): Promise<boolean>;
   /** The revision of a database in the store, with its chain hash; undefined when there is no such database. */
   standingOf(kv: KvReader, group: GroupId): { readonly revision: Revision; readonly chainHash: Uint8Array } | undefined;
   /**

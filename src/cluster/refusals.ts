@@ -208,6 +208,18 @@ export function beingRecovered(title: Title): DatabaseError {
   });
 }
 
+/** The rows of the replica of this node are being rebuilt (C43), and other nodes may have replicas. */
+export function beingRebuilt(title: Title, holders: GroupHolders): DatabaseError {
+  const message = `The rows of the ${title} on this node are being rebuilt from its events`;
+  if (holders.nodes.length > 0) {
+    const elsewhere = `${message}; send to nodes ${holders.nodes.join(', ')}`;
+    return new DatabaseError('not_leader', elsewhere, { details: { reason: 'NotReplica', holders } });
+  }
+  return new DatabaseError('unavailable', `${message}; send again`, {
+    details: { reason: 'BeingRebuilt', retryAfterMs: RECOVERY_RETRY_AFTER_MS },
+  });
+}
+
 /** It became an entry, and then its leader lost the leadership: its outcome is unknown here. */
 export function outcomeUnknown(title: Title): DatabaseError {
   const message = `The ${title} changed its leader before this request was answered, so it may be committed or not. Repeat it with the same transaction_id: a committed transaction is not applied again`;

@@ -51,9 +51,9 @@ export async function auditDatabase(source: AuditedRows): Promise<string | undef
 }
 
 /**
- * The same while the database may be created or deleted: its rows count only with the applied row. `pause` is called
- * with the bytes of some rows after they were read. All rows are as of the start. LevelDB keeps rows that were replaced
- * since then, so the audit should not take long.
+ * The same while the database may be created, deleted or rebuilt: its rows count only with the applied row. `pause` is
+ * called with the bytes of some rows after they were read. All rows are as of the start. LevelDB keeps rows that were
+ * replaced since then, so the audit should not take long.
  */
 export async function auditInUse(
   source: AuditedRows,
@@ -92,14 +92,17 @@ async function audit(
 ): Promise<string | undefined> {
   const keys = new RowKeys(group);
   const count = new RowCount();
+  let isApplied = false;
   let applied: Applied | undefined;
   try {
     for await (const rows of slices(kv.range({ ...keys.all(), fillCache: false }), ROWS_PER_WAIT)) {
       let bytes = 0;
       for (const { key, value } of rows) {
         bytes += key.length + value.length;
+        // The first row, if it is there.
+        isApplied ||= tableOfKey(key) === TABLE.APPLIED;
         if (tableOfKey(key) === TABLE.APPLIED) applied = readAppliedRow(key, value);
-        else count.take(key, value);
+        else if (isApplied) count.take(key, value);
       }
       await pause(bytes);
     }

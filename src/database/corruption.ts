@@ -5,8 +5,8 @@
  * damaged LevelDB may return a value under another key. A wrong CRC means that the row is damaged: the node stops.
  * A row that is missing, or has a right CRC and unexpected content, ends only the read that looked for it.
  */
-import { ByteReader, type ByteWriter, crc32, DatabaseError, type GroupId, toHex } from '#base';
-import type { KvBatch } from '#kv';
+import { ByteReader, type ByteWriter, crc32, DatabaseError, type GroupId, toGroupId, toHex } from '#base';
+import { isHistoryDamage, type KvBatch, readU32 } from '#kv';
 import { GROUP_PREFIX_BYTES, isOfDatabase } from './keys.ts';
 
 const CRC_BYTES = 4;
@@ -16,13 +16,14 @@ const UNEXPECTED_ROW = 'UnexpectedRow';
 /** The error for a row whose checksum fails: fatal to the node (`details.reason` is `CorruptRecord`). */
 export function corruptRecord(key: Uint8Array, fault: string): DatabaseError {
   const message = `The row with key ${toHex(key)} is corrupt: ${fault}`;
-  return new DatabaseError('internal', message, { details: { reason: CORRUPT_RECORD } });
+  const of = isOfDatabase(key) ? { damaged: toGroupId(readU32(key, 1)) } : {};
+  return new DatabaseError('internal', message, { details: { reason: CORRUPT_RECORD, ...of } });
 }
 
 /** The same for rows of a database that do not add up. */
 export function corruptRows(group: GroupId, fault: string): DatabaseError {
   const message = `Rows of group ${group} are missing or damaged: ${fault}`;
-  return new DatabaseError('internal', message, { details: { reason: CORRUPT_RECORD } });
+  return new DatabaseError('internal', message, { details: { reason: CORRUPT_RECORD, damaged: group } });
 }
 
 /** The error for a row that is missing or has other content than was looked for. It ends the read and nothing else. */
@@ -43,6 +44,7 @@ export function isCorruptRecord(error: unknown): error is DatabaseError {
 
 /** Returns whether a row or a record is corrupt, missing, or another than the expected one. */
 export function isFaultOfRow(error: unknown): error is DatabaseError {
+  if (isHistoryDamage(error)) return true;
   return isCorruptRecord(error) || (error instanceof DatabaseError && error.details.reason === UNEXPECTED_ROW);
 }
 

@@ -89,10 +89,11 @@ export {
   ReadDefinitions,
 } from './read-definitions.ts';
 export { DatabaseReader, type DatabaseSource, eventsOf, type StoredEvent } from './reader.ts';
-export { rebuildDerived } from './rebuild.ts';
+export { rebuildDerived, withdrawRows } from './rebuild.ts';
 export { type LogPlace, type StoredTransaction, type TransactionHead } from './record.ts';
 export { rootOf } from './recovered-binding.ts';
 export { copyRows, recoverInto } from './recovered-rows.ts';
 export { type KeptRefusal } from './refusal-record.ts';
+export { unreadableIn } from './unreadable.ts';
 export { type DurablePoint, verifyHistory } from './verify.ts';
 export { walkHeads } from './walks.ts';

@@ -252,7 +252,7 @@ export class RowKeys {
 
 /** False for rows of the ledger: those of the catalog and of the node. */
 export function isOfDatabase(key: Uint8Array): boolean {
-  return key[0] === GROUP_ROWS && readU32(key, 1) !== CATALOG_GROUP;
+  return key[0] === GROUP_ROWS && key.length >= GROUP_PREFIX_BYTES && readU32(key, 1) !== CATALOG_GROUP;
 }
 
 export function tableOfKey(key: Uint8Array): number {

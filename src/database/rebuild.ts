@@ -11,6 +11,7 @@
  * Log entries above the durable index are then applied like new ones. A state that already held some of them would
  * decide them differently (D11).
  */
+import type { GroupId } from '#base';
 import type { KvBatch, KvStore } from '#kv';
 import type { Applied } from './applied.ts';
 import { HistoryChain } from './chain.ts';
@@ -25,7 +26,7 @@ import type { DurablePoint } from './verify.ts';
 import { walkHistory } from './walks.ts';
 
 /** Bytes of records that are indexed between two writes. */
-const SLICE_BYTES = 4 * 1024 * 1024;
+const SLICE_BYTES = 1024 * 1024;
 const FILTER_BYTES_MAX = 64 * 1024 * 1024;
 
 export interface RebuildTarget {
@@ -36,26 +37,31 @@ export interface RebuildTarget {
   readonly segmentBytes?: number | undefined;
   /** Makes every completed write of the store durable. */
   readonly syncStore: () => Promise<void>;
+  /** Called after each slice, with its end in the history. */
+  readonly goesOn: (indexed: number) => boolean;
+}
+
+/** Steps 1 and 2, up to the applied row: it is deleted when the store is synced. */
+export async function withdrawRows(store: KvStore, group: GroupId, { history }: DurablePoint): Promise<void> {
+  const { gte, lt } = new RowKeys(group).tables(TABLE.APPLIED, TABLE.APPLIED + 1);
+  await store.cutHistory(group, history.end, history);
+  await store.clear(gte, lt);
 }
 
 /**
- * When the promise resolves, the rows are durable. Nothing else may read or write the group meanwhile.
+ * When the promise resolves with true, the rows are durable; with false, `goesOn` returned false in between. Nothing
+ * else may read or write the group meanwhile.
  * @throws DatabaseError when a durable record is missing or not whole
  */
-export async function rebuildDerived(store: KvStore, source: DatabaseSource, target: RebuildTarget): Promise<void> {
+export async function rebuildDerived(store: KvStore, source: DatabaseSource, target: RebuildTarget): Promise<boolean> {
   const { durable, created, syncStore } = target;
-  const { group } = source;
-  const keys = new RowKeys(group);
-  const { history, logStart } = durable;
-  const first = keys.tables(TABLE.APPLIED, TABLE.APPLIED + 1);
-  await store.cutHistory(group, history.end, history);
-  await store.clear(first.gte, first.lt);
+  await withdrawRows(store, source.group, durable);
   await syncStore();
-  const all = keys.all();
+  const all = new RowKeys(source.group).all();
   await store.clear(all.gte, all.lt);
   const empty = newDatabase(source.sha256, created);
-  const start = durable.index === 0 ? empty : { ...empty, logStart, group: durable.group };
-  await indexHistory(store, { ...target, source, start });
+  const start = durable.index === 0 ? empty : { ...empty, logStart: durable.logStart, group: durable.group };
+  return indexHistory(store, { ...target, source, start });
 }
 
 interface Rebuild extends RebuildTarget {
@@ -64,8 +70,8 @@ interface Rebuild extends RebuildTarget {
   readonly start: Applied;
 }
 
-async function indexHistory(store: KvStore, rebuild: Rebuild): Promise<void> {
-  const { source, start, durable, segmentBytes, syncStore } = rebuild;
+async function indexHistory(store: KvStore, rebuild: Rebuild): Promise<boolean> {
+  const { source, start, durable, segmentBytes, syncStore, goesOn } = rebuild;
   const { end } = durable.history;
   // There are no rows, so the filter knows them all.
   const filter = new KeyFilter(FILTER_BYTES_MAX);
@@ -90,6 +96,7 @@ async function indexHistory(store: KvStore, rebuild: Rebuild): Promise<void> {
     if (applied.end - written < SLICE_BYTES) continue;
     await write((batch) => writer.flushRowsInto(batch));
     written = applied.end;
+    if (!goesOn(written)) return false;
   }
   if (chain.revision !== durable.revision) {
     const fault = `the history ends with revision ${chain.revision}, before ${durable.revision}`;
@@ -99,4 +106,5 @@ async function indexHistory(store: KvStore, rebuild: Rebuild): Promise<void> {
   writer.advance(durable.index, durable.term);
   await write((batch) => writer.flushInto(batch));
   await syncStore();
+  return true;
 }

@@ -71,19 +71,28 @@ export interface HistoryReader {
   ): readonly Uint8Array[] | Promise<readonly Uint8Array[]>;
 }
 
+const HISTORY_DAMAGED = 'HistoryDamaged';
+
 /**
- * Bytes of a history that are not what was written, which is fatal to the node like a corrupt row; or that are not
- * there, which is not: the database may have been deleted during the read.
+ * Bytes of a history that are not what was written; or that are not there: the database may have been deleted during
+ * the read. Both end what reads them, and nothing else.
  */
 export class HistoryFault extends DatabaseError {
-  constructor(
-    group: GroupId,
-    { from, to }: HistoryRange,
-    fault: { readonly isMissing: boolean; readonly text: string },
-  ) {
+  readonly group: GroupId;
+  readonly range: HistoryRange;
+
+  constructor(group: GroupId, range: HistoryRange, fault: { readonly isMissing: boolean; readonly text: string }) {
+    const { from, to } = range;
     const message = `The bytes ${from} to ${to} of the history of group ${group} cannot be read: ${fault.text}`;
-    super('internal', message, { details: { reason: fault.isMissing ? 'UnexpectedRow' : 'CorruptRecord' } });
+    super('internal', message, { details: { reason: fault.isMissing ? 'UnexpectedRow' : HISTORY_DAMAGED } });
+    this.group = group;
+    this.range = range;
   }
+}
+
+/** Returns whether bytes of a history are damaged. The failure may come from another thread. */
+export function isHistoryDamage(failure: unknown): failure is DatabaseError {
+  return failure instanceof DatabaseError && failure.details.reason === HISTORY_DAMAGED;
 }
 
 const CHUNK_BYTES = 32 * 1024;

@@ -25,6 +25,7 @@ export {
   HistoryFault,
   type HistoryRange,
   type HistoryReader,
+  isHistoryDamage,
   NO_HISTORY,
   RECORD,
   ReadMemory,

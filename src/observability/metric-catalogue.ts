@@ -293,7 +293,11 @@ export const GAUGES = {
     labels: { level: ['soft', 'hard'] },
   },
   cairn_corruption_alarm:
-    '1 while the node verifies or rebuilds all rows at its start, because damage was found; 0 otherwise.',
+    '1 while a start verifies rows, or rows of a database are rebuilt, because damage was found; 0 otherwise.',
+  cairn_segments_damaged: 'Damaged segments that the last round of the scrub has found.',
+  cairn_databases_rebuilding:
+    'Databases whose rows this node rebuilds from their events: they are served by other nodes, or not at all.',
+  cairn_rebuild_remaining_bytes: 'Bytes of their histories that are not indexed yet.',
   cairn_databases: 'Databases in the catalog.',
   cairn_databases_recovered:
     'Databases in the catalog that were recovered from one replica after their group had lost its quorum.',

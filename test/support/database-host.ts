@@ -49,7 +49,13 @@ export async function rebuild(
   options: { readonly segmentBytes?: number; readonly syncStore?: () => Promise<void> } = {},
 ): Promise<void> {
   const { membership } = durable.group;
-  await rebuildDerived(kv, source, { durable, created: { ...durable, membership }, syncStore: noSync, ...options });
+  await rebuildDerived(kv, source, {
+    durable,
+    created: { ...durable, membership },
+    syncStore: noSync,
+    goesOn: () => true,
+    ...options,
+  });
 }
 
 /** The history of a database, starting after what the replica has. */

@@ -49,7 +49,7 @@ export interface ClusterWorkPorts extends CorePorts {
   /** A group was closed and must not be stepped any more. */
   readonly closed: (group: Group) => void;
   readonly replication: Replication;
-  readonly turns: Pick<Turns, 'run' | 'keep' | 'fail'>;
+  readonly turns: Pick<Turns, 'run' | 'keep' | 'until' | 'fail'>;
   readonly disk: () => DiskLevel;
 }
 
@@ -126,7 +126,7 @@ export class ClusterWork {
     if (this.#ports.upkeep !== undefined && this.#isOpen) this.#balance.drive(nowMs);
     if (this.#isOpen) this.#unfit.drive(nowMs);
     this.departures.tick(nowMs);
-    this.hosting.recoveries.advance();
+    this.hosting.advance();
   }
 
   /** Continues work that waited for an event. Called between steps. */
@@ -157,12 +157,12 @@ export class ClusterWork {
   close(): void {
     this.leave();
     this.fence.closeFront();
-    this.hosting.recoveries.close();
+    this.hosting.close();
   }
 
   /** After `close`, resolves when nothing is written any more. */
   async settled(): Promise<void> {
-    await this.hosting.recoveries.settled();
+    await this.hosting.settled();
   }
 
   /** Records a database of the catalog. */

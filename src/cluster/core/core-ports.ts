@@ -13,10 +13,10 @@ export interface CorePorts extends ClusterPorts {
   readonly kv: KvStore;
   /** Makes every completed write of the store durable. */
   readonly syncStore: () => Promise<void>;
-  /** The last process found damage: the rows of every database are audited. */
+  /** The last process found damage that it could not attribute: the rows of every database are audited. */
   readonly isSuspect?: boolean;
-  /** A durable row of the database is missing or damaged, as the text says: all of them are made again. */
-  readonly onRebuild?: (group: GroupId, fault: string) => void;
+  /** Databases whose rows the last process found damaged. */
+  readonly damaged?: ReadonlySet<GroupId>;
   readonly log: LogWriter;
   readonly peers: Peers;
   readonly machines: Machines;

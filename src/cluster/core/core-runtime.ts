@@ -66,6 +66,11 @@ export class CoreRuntime implements CoreLink {
     return { bindings: catalog.list(), nodes: catalog.nodes(), apiKeys: catalog.apiKeys(), level: catalog.level };
   }
 
+  /** Databases whose rows are being rebuilt (C43). */
+  get rebuilding(): readonly GroupId[] {
+    return this.#parts.cluster.hosting.rebuilds.groups;
+  }
+
   /** Next time to call `tick`; undefined when nothing waits for time to pass. */
   get deadlineMs(): number | undefined {
     const { checkpointer, timers, rest, trash, cluster, snapshots, histories } = this.#parts;
@@ -100,6 +105,7 @@ export class CoreRuntime implements CoreLink {
       }),
       diverged: divergences.count,
       lacking: catchUp.count(this.#ports.monotonicMs()),
+      rebuilds: cluster.hosting.rebuilds.progress,
     };
   }
 
@@ -352,7 +358,8 @@ export class CoreRuntime implements CoreLink {
 
   #clearTrash(nowMs: number): void {
     // A machine that reads the store for an entry of a deleted database must still find its rows.
-    if (!this.#parts.trash.isDue(nowMs) || this.#parts.apply.isAnswering) return;
+    const { trash, apply, cluster } = this.#parts;
+    if (!trash.isDue(nowMs) || apply.isAnswering || cluster.hosting.rebuilds.isStopping) return;
     this.#clearing = this.#parts.trash.run();
     this.#turns.keep(this.#clearing);
   }

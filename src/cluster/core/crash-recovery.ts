@@ -21,7 +21,7 @@
  */
 import { assert, CATALOG_GROUP, DatabaseError, type GroupId } from '#base';
 import { isCorruptRecord } from '#database';
-import type { KvReader, KvStore } from '#kv';
+import { isHistoryDamage, type KvReader, type KvStore } from '#kv';
 import { isStoreDamage, NO_CHECKPOINT, type RecoveredGroup, type RecoveredLog } from '#storage';
 import type { AppliedMark, DurableMark, Machine, Machines, StoredMark } from '../machine.ts';
 import type { Binding } from '../outcome.ts';
@@ -69,17 +69,29 @@ export interface RecoveryPorts {
   /** Makes every completed write of the store durable. */
   readonly syncStore: () => Promise<void>;
   readonly machines: Machines;
-  /** The last process found damage: the rows of every database are audited. */
+  /** The last process found damage that it could not attribute: the rows of every database are audited. */
   readonly isSuspect?: boolean;
-  /** A durable row of the database is missing or damaged, as the text says: all of them are made again. */
-  readonly onRebuild?: (group: GroupId, fault: string) => void;
+  /** Databases whose rows the last process found damaged. */
+  readonly damaged?: ReadonlySet<GroupId>;
 }
 
-/** Repairs every database that this node holds, and returns what is left to do. */
+/** A database whose rows are incomplete or damaged: it goes back to its checkpoint. */
+export interface LostRows {
+  readonly binding: Binding;
+  readonly durable: DurableMark;
+  /** The durable row that is missing or damaged; undefined after a power failure, which loses what was not synced. */
+  readonly fault: string | undefined;
+}
+
+/** Returns whether the rows are made again later. */
+export type Postpone = (lost: LostRows) => Promise<boolean>;
+
+/** Repairs every database that this node holds, unless that is postponed, and returns what is left to do. */
 export async function recoverDatabases(
   ports: RecoveryPorts,
   log: RecoveredLog,
   held: readonly Binding[],
+  postpone: Postpone = async () => false,
 ): Promise<RecoveryPlan> {
   const behind: GroupId[] = [];
   const ahead: { readonly group: GroupId; readonly mark: DurableMark }[] = [];
@@ -87,9 +99,11 @@ export async function recoverDatabases(
   for (const binding of held) {
     const { group } = binding;
     const recovered = log.groups.get(group);
-    // One at a time: a rebuild syncs every history that was cut, and takes memory.
-    const whole = await wholeMark(ports, group, recovered);
-    const mark = whole ?? (await rebuild(ports, binding, recovered?.checkpoint));
+    const found = await wholeMark(ports, group, recovered).catch(damageOfHistory);
+    const durable = recovered?.checkpoint ?? NO_CHECKPOINT;
+    // Before the next history is cut: a rebuild syncs all that were cut.
+    if ('fault' in found && (await postpone({ binding, durable, ...found }))) continue;
+    const mark = 'fault' in found ? await rebuild(ports, binding, durable) : found;
     // A group without a log has applied nothing yet.
     if (recovered === undefined) continue;
     if (isUnlogged(mark, recovered)) restarts.push({ group, mark });
@@ -99,6 +113,12 @@ export async function recoverDatabases(
   const groups = new Set([CATALOG_GROUP, ...held.map(({ group }) => group)]);
   const orphans = [...log.groups.keys()].filter((group) => !groups.has(group));
   return { behind, orphans, ahead, restarts };
+}
+
+/** Its rows cannot be rebuilt, so they are not used either. */
+function damageOfHistory(failure: unknown): Pick<LostRows, 'fault'> {
+  if (isHistoryDamage(failure)) return { fault: failure.message };
+  throw failure;
 }
 
 /** Position of a database in the store; undefined when its applied row is missing or damaged. */
@@ -132,50 +152,47 @@ async function wholeMark(
   ports: RecoveryPorts,
   group: GroupId,
   recovered: RecoveredGroup | undefined,
-): Promise<DurableMark | undefined> {
-  const { kv, machines, onRebuild } = ports;
+): Promise<DurableMark | Pick<LostRows, 'fault'>> {
+  const { kv, machines, damaged } = ports;
   const { checkpoint = NO_CHECKPOINT } = recovered ?? {};
+  if (damaged?.has(group) === true) return { fault: 'the last process found a damaged row, which its log names' };
   const applied = markOf(machines, kv, group);
   if (applied === undefined || applied.index < checkpoint.index) {
     const found =
       applied === undefined ? 'is missing, unless a rebuild was interrupted' : `is of entry ${applied.index}`;
+    const fault = `the applied row for the checkpoint at ${checkpoint.index} ${found}`;
     // Without a checkpoint nothing of the database is durable.
-    if (checkpoint.index > 0) onRebuild?.(group, `the applied row for the checkpoint at ${checkpoint.index} ${found}`);
-    return undefined;
+    return { fault: checkpoint.index > 0 ? fault : undefined };
   }
   if (recovered === undefined || !isUnlogged(applied, recovered)) checkPlace(group, applied, recovered);
-  const isRight = await isWhole(ports, group, applied, checkpoint);
-  return isRight ? { ...applied, history: kv.historyEnd(group) } : undefined;
+  return (await lostRows(ports, group, applied, checkpoint)) ?? { ...applied, history: kv.historyEnd(group) };
 }
 
 /** Makes the state of the group that of its checkpoint; returns its mark. */
-async function rebuild(
-  ports: RecoveryPorts,
-  binding: Binding,
-  checkpoint: DurableMark = NO_CHECKPOINT,
-): Promise<DurableMark> {
+async function rebuild(ports: RecoveryPorts, binding: Binding, checkpoint: DurableMark): Promise<DurableMark> {
   const { kv, machines } = ports;
-  await machines.rebuild(ports, binding, checkpoint);
+  await machines.rebuild(ports, binding, checkpoint, () => true);
   const rebuilt = markOf(machines, kv, binding.group);
   assert(rebuilt?.index === checkpoint.index, 'A rebuilt database stands at its checkpoint', [rebuilt, checkpoint]);
   return { ...rebuilt, history: kv.historyEnd(binding.group) };
 }
 
-async function isWhole(
-  { kv, machines, isSuspect, onRebuild }: RecoveryPorts,
+/** Undefined when the state is whole. */
+async function lostRows(
+  { kv, machines, isSuspect }: RecoveryPorts,
   group: GroupId,
   applied: StoredMark,
   checkpoint: DurableMark,
-): Promise<boolean> {
+): Promise<Pick<LostRows, 'fault'> | undefined> {
   // A batch may have lost its rows and kept its records, or the other way round.
-  if ((await kv.cutHistory(group, applied.end, checkpoint.history)) !== applied.end) return false;
-  if (applied.index > checkpoint.index && !(await machines.verify(kv, group, checkpoint))) return false;
-  if (isSuspect !== true) return true;
+  const isCut = (await kv.cutHistory(group, applied.end, checkpoint.history)) !== applied.end;
+  const isLater = applied.index > checkpoint.index;
+  if (isCut || (isLater && !(await machines.verify(kv, group, checkpoint)))) return { fault: undefined };
+  if (isSuspect !== true) return undefined;
   // Before rows are deleted that could not be made again.
   await kv.verifyHistory(group, applied.end, checkpoint.history.end);
   const fault = await machines.audit(kv, group);
-  if (fault !== undefined) onRebuild?.(group, fault);
-  return fault === undefined;
+  return fault === undefined ? undefined : { fault };
 }
 
 /**
@@ -214,7 +231,7 @@ export type RecoveredFiles = Pick<DataDirectory, 'storeDirectory' | 'logDirector
 
 /** Adds the paths of the affected files to a failure. */
 export function namingFiles(failure: unknown, { storeDirectory, logDirectory }: RecoveredFiles): unknown {
-  if (isCorruptRecord(failure)) return damagedRow(storeDirectory, failure);
+  if (isCorruptRecord(failure) || isHistoryDamage(failure)) return damagedRow(storeDirectory, failure);
   if (isStoreDamage(failure)) return rowsToRemove(failure);
   if (!(failure instanceof DatabaseError) || failure.details.reason !== DISAGREE) return failure;
   const places = `The store is in ${storeDirectory}, the log in ${logDirectory}`;

@@ -3,11 +3,13 @@
  * after its applied state, and replays them once they are known to be committed.
  *
  *   (catalog) --> awaited --> dormant --> open --> closed (catalog: deleted, or held elsewhere)
+ *                               ^  v
+ *                             withdrawn
  *
  * An awaited group has no rows in the store yet (C17). A dormant group is an entry in a map; the first request or
- * message opens it. A group with a single member campaigns at once; one with other members is opened as soon as it is
- * known, and waits for a leader. A closed group is forgotten: its requests are refused, its rows are deleted, and its
- * log is ended (C4).
+ * message opens it. The rows of a withdrawn group are being rebuilt, so nothing opens it (C43). A group with a single
+ * member campaigns at once; one with other members is opened as soon as it is known, and waits for a leader. A closed
+ * group is forgotten: its requests are refused, its rows are deleted, and its log is ended (C4).
  *
  *   C9  The membership of a group is written with the entry that changes it and, once applied, in the applied row; a
  *       group that is opened starts with its last written membership.
@@ -45,7 +47,15 @@ import type { AppliedTail } from '../group/remote-members.ts';
 import type { CoreLimits } from '../limits.ts';
 import type { AppliedMark, CatalogMachine, DurableMark, Machine, Machines } from '../machine.ts';
 import type { Binding } from '../outcome.ts';
-import { beingRecovered, CATALOG_TITLE, noSuchDatabase, notHere, type Title, titleOf } from '../refusals.ts';
+import {
+  beingRebuilt,
+  beingRecovered,
+  CATALOG_TITLE,
+  noSuchDatabase,
+  notHere,
+  type Title,
+  titleOf,
+} from '../refusals.ts';
 import type { Reporter } from '../reporter.ts';
 import { membersIn } from '../state-transfer.ts';
 
@@ -84,6 +94,8 @@ export class Lifecycle {
   /** Groups assigned to this node that have no rows in the store yet. */
   readonly #awaited = new Map<GroupId, Binding>();
   readonly #open = new Map<GroupId, Group>();
+  /** Dormant groups whose rows are being rebuilt. */
+  readonly #withdrawn = new Set<GroupId>();
   /** Shared by thousands of groups, because most replicas of a node have the same copy number. */
   readonly #configs = new Map<ReplicaId, Config>();
 
@@ -164,6 +176,7 @@ export class Lifecycle {
     const title = titleOf(binding?.name);
     if (binding === undefined) return noSuchDatabase(title);
     const nodes = this.nodesOf(binding.replicas);
+    if (this.#withdrawn.has(id)) return beingRebuilt(title, { group: id, nodes });
     return nodes.length === 0 ? beingRecovered(title) : notHere(title, { group: id, nodes });
   }
 
@@ -208,12 +221,28 @@ export class Lifecycle {
     this.#recovered.set(id, { ...recovered, checkpoint, entries: [] });
   }
 
-  /** Returns the group, opened if it was dormant; undefined when it is not on this node. */
+  /** The rows of a dormant group are rebuilt: it cannot be opened meanwhile. */
+  withdraw(id: GroupId): void {
+    assert(this.#dormant.has(id), 'A group is dormant before its rows are rebuilt', id);
+    this.#withdrawn.add(id);
+  }
+
+  /** Its rows are whole. Returns false when it was removed meanwhile. */
+  restore(id: GroupId): boolean {
+    return this.#withdrawn.delete(id);
+  }
+
+  /** Returns whether the rows of a replica that is still on this node are being rebuilt. */
+  isWithdrawn(id: GroupId): boolean {
+    return this.#withdrawn.has(id);
+  }
+
+  /** Returns the group, opened if it was dormant; undefined when it is withdrawn or not on this node. */
   touch(id: GroupId): Group | undefined {
     const open = this.#open.get(id);
     if (open !== undefined) return open;
     const own = this.#dormant.get(id);
-    if (own === undefined) return undefined;
+    if (own === undefined || this.#withdrawn.has(id)) return undefined;
     const machine = this.#ports.machines.openDatabase(this.#ports.kv, id);
     assert(machine !== undefined, 'A database of the catalog has its applied row', id);
     this.#dormant.delete(id);
@@ -228,6 +257,7 @@ export class Lifecycle {
     const group = this.#open.get(id);
     this.#awaited.delete(id);
     this.#dormant.delete(id);
+    this.#withdrawn.delete(id);
     this.#open.delete(id);
     this.#recovered.delete(id);
     if (group === undefined) return undefined;

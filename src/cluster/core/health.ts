@@ -4,6 +4,7 @@ import { lastId, type Membership, members } from '#raft';
 import type { Group } from '../group/group.ts';
 import type { ClockStanding } from '../group/peer-clocks.ts';
 import type { RaftLevels } from './raft-totals.ts';
+import type { RebuildProgress } from './rebuilds.ts';
 
 export interface CoreHealth {
   readonly levels: CoreLevels;
@@ -22,6 +23,7 @@ export interface CoreHealth {
   readonly diverged: number;
   /** Groups that have not caught up since the start (catch-up.ts). */
   readonly lacking: number;
+  readonly rebuilds: RebuildProgress;
   readonly clock: ClockStanding;
   readonly recordedAhead: RecordedAhead | undefined;
 }

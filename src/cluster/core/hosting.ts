@@ -24,9 +24,10 @@ import type { Binding } from '../outcome.ts';
 import type { Moves } from '../placement/moves.ts';
 import { noSuchDatabase, notHere, outcomeUnknown, titleOf } from '../refusals.ts';
 import { markOf } from './crash-recovery.ts';
+import { Rebuilds, type RebuildsPorts } from './rebuilds.ts';
 import { RecoveredCopies, type RecoveredCopiesPorts } from './recovered-copies.ts';
 
-export interface HostingPorts extends RecoveredCopiesPorts {
+export interface HostingPorts extends Omit<RecoveredCopiesPorts & RebuildsPorts, 'isRebuilding' | 'isOrigin'> {
   readonly catalog: () => CatalogMachine;
   readonly moves: Moves;
   /** A group was closed and must not be stepped any more. */
@@ -44,10 +45,12 @@ export class Hosting {
   readonly #ports: HostingPorts;
 
   readonly recoveries: RecoveredCopies;
+  readonly rebuilds: Rebuilds;
 
   constructor(ports: HostingPorts) {
     this.#ports = ports;
-    this.recoveries = new RecoveredCopies(ports);
+    this.recoveries = new RecoveredCopies({ ...ports, isRebuilding: (group) => this.rebuilds.has(group) });
+    this.rebuilds = new Rebuilds({ ...ports, isOrigin: (group) => this.recoveries.isOrigin(group) });
   }
 
   /** Adds the effects of a catalog change to the turn that applies it. */
@@ -68,6 +71,23 @@ export class Hosting {
     for (const group of ended) feed.tombstone(group, () => trash.add(group, monotonicMs() + limits.trashDelayMs));
     for (const binding of begun) if (lifecycle.arrive(binding)) replication.begin(binding);
     this.recoveries.advance();
+  }
+
+  /** Continues work that waited for the disk or for other work. */
+  advance(): void {
+    this.recoveries.advance();
+    this.rebuilds.advance();
+  }
+
+  /** Stops after the current slices; the rest is done after the next start. */
+  close(): void {
+    this.recoveries.close();
+    this.rebuilds.close();
+  }
+
+  /** After `close`, resolves when nothing is written any more. */
+  async settled(): Promise<void> {
+    await Promise.all([this.recoveries.settled(), this.rebuilds.settled()]);
   }
 
   /** Registers a database that an earlier process left; its replica may still have to start. */

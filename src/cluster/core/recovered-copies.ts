@@ -42,6 +42,8 @@ export interface RecoveredCopiesPorts {
   readonly turns: Pick<Turns, 'run' | 'keep'>;
   readonly disk: () => DiskLevel;
   readonly replication: Pick<Replication, 'begin'>;
+  /** Returns whether the rows of the group are being rebuilt. */
+  readonly isRebuilding: (group: GroupId) => boolean;
 }
 
 /** A closed replica that is kept until the recovered one is complete. */
@@ -86,6 +88,10 @@ export class RecoveredCopies {
     });
   }
 
+  isOrigin(group: GroupId): boolean {
+    return this.#origins.has(group);
+  }
+
   /** Keeps the origin of the binding. `log` is its log on this node. */
   keepOrigin(binding: Binding, log: KeptLog | undefined): void {
     const group = binding.recovery?.group;
@@ -107,10 +113,10 @@ export class RecoveredCopies {
     this.advance();
   }
 
-  /** Starts the next copy, if none is in progress and the disk has space. */
+  /** Starts the next copy, if none is in progress, its rows are whole and the disk has space. */
   advance(): void {
     if (!this.#isStarted || this.#running !== undefined || !this.#mayWrite) return;
-    const [next] = this.#origins.values();
+    const next = [...this.#origins.values()].find(({ group }) => !this.#ports.isRebuilding(group));
     if (next === undefined) return;
     this.#running = this.#copy(next);
     this.#ports.turns.keep(this.#running);

@@ -1,6 +1,7 @@
 /**
  * Starts a core from the data on disk: first the catalog, which names the databases; then each database is repaired
- * (crash-recovery.ts); then groups that lag and groups with other members are opened, and replay their logs.
+ * (crash-recovery.ts); then groups that lag and groups with other members are opened, and replay their logs. Databases
+ * whose rows must be rebuilt follow in the background (rebuilds.ts).
  */
 import { CATALOG_GROUP, type GroupId } from '#base';
 import { groupsWithRows } from '#database';
@@ -45,7 +46,10 @@ export async function startUp(ports: StartupPorts): Promise<void> {
   const behind = openAll(turns, await mendDatabases(ports, unended));
   await turns.until(() => behind.every((group) => group.isSettled));
   if (lifecycle.awaited.length > 0) await beginAwaited(ports);
-  turns.run(() => hosting.recoveries.start());
+  turns.run(() => {
+    hosting.recoveries.start();
+    hosting.rebuilds.start();
+  });
 }
 
 /** Repairs every database; returns a function that opens the groups with pending work. */
@@ -55,12 +59,16 @@ async function mendDatabases(
 ): Promise<() => readonly (Group | undefined)[]> {
   const { recovered, parts } = ports;
   const { catalog, lifecycle, feed, trash, cluster } = parts;
-  const { recoveries } = cluster.hosting;
+  const { recoveries, rebuilds } = cluster.hosting;
   const here = catalog.list().filter(({ group }) => lifecycle.isHere(group));
   checkFirst(here, recovered);
   const held = [...here, ...recoveries.origins];
-  if (ports.isSuspect === true) await removeStrayRows(ports, new Set(held.map(({ group }) => group)));
-  const plan = await recoverDatabases(ports, recovered, held);
+  await removeStrayRows(ports, new Set(held.map(({ group }) => group)));
+  const plan = await recoverDatabases(ports, recovered, held, async (lost) => {
+    if (!lifecycle.isHere(lost.binding.group)) return false;
+    await rebuilds.withdraw(lost);
+    return true;
+  });
   // The log of a recovered replica that is not complete ends, too: it begins again.
   checkEnded(plan.orphans, (group) => trash.has(group) || lifecycle.awaitedOf(group)?.recovery !== undefined);
   endOrphans(ports, plan, unended);
@@ -69,7 +77,7 @@ async function mendDatabases(
   const shared = new Set<GroupId>();
   for (const { group, replicas } of catalog.list()) if (replicas.length > 1) shared.add(group);
   const ahead = plan.ahead.filter(({ group }) => !shared.has(group));
-  if (ahead.length + plan.restarts.length > 0) await ports.syncStore();
+  if (ahead.length + plan.restarts.length + rebuilds.groups.length > 0) await ports.syncStore();
   beginLogs(plan.restarts, feed, lifecycle);
   for (const { group, mark } of ahead) feed.checkpoint(group, mark);
   const open = [...shared, ...plan.behind];
@@ -77,14 +85,14 @@ async function mendDatabases(
 }
 
 /**
- * Deletes rows of groups that are not on this node. A damaged key names any group, and the audit of a running node
- * would find the row again after every start.
+ * Deletes damaged rows of groups that are not on this node. A damaged key names any group, and the audit of a running
+ * node would find the row again after every start.
  */
 async function removeStrayRows(
-  { kv, machines, parts: { trash } }: StartupPorts,
+  { kv, machines, isSuspect, damaged = new Set(), parts: { trash } }: StartupPorts,
   held: ReadonlySet<GroupId>,
 ): Promise<void> {
-  for await (const group of groupsWithRows(kv)) {
+  for await (const group of isSuspect === true ? groupsWithRows(kv) : damaged) {
     const { gte, lt } = machines.rowsOf(group);
     if (!held.has(group) && !trash.has(group)) await kv.clear(gte, lt);
   }

@@ -2,12 +2,13 @@
 import { type DatabaseError, type NodeId, nodeOf, type Revision } from '#base';
 import type { Binding } from '#database';
 import type { DiskLevel } from '#storage';
-import { historyDiffers, lagsByDisk, notHere, titleOf } from '../refusals.ts';
+import { beingRebuilt, historyDiffers, lagsByDisk, notHere, titleOf } from '../refusals.ts';
 
 /** The replica of this node. */
 export interface OwnReplica {
   readonly isHere: boolean;
   readonly hasDiverged: boolean;
+  readonly isRebuilding: boolean;
   /** Revision of another replica that clients of this node were shown, while its own replica lags it (C30). */
   readonly shown: Revision | undefined;
   readonly leader: NodeId | undefined;
@@ -16,13 +17,14 @@ export interface OwnReplica {
 
 /** Undefined: the node `self` serves the database. */
 export function absenceOf(binding: Binding, self: NodeId, own: OwnReplica): DatabaseError | undefined {
-  const { isHere, hasDiverged, shown, leader, disk } = own;
+  const { isHere, hasDiverged, isRebuilding, shown, leader, disk } = own;
   // Below the hard level no entries arrive from the leader (C37).
   const lags = disk === 'read-only' && leader !== undefined && leader !== self;
-  if (isHere && !hasDiverged && shown === undefined && !lags) return undefined;
+  if (isHere && !hasDiverged && !isRebuilding && shown === undefined && !lags) return undefined;
   const title = titleOf(binding.name);
   const holders = { group: binding.group, nodes: binding.replicas.map(nodeOf).filter((node) => node !== self) };
   if (hasDiverged) return historyDiffers(title, holders);
+  if (isRebuilding) return beingRebuilt(title, holders);
   return isHere && shown === undefined
     ? lagsByDisk(title, holders)
     : notHere(title, holders, isHere ? shown : undefined);

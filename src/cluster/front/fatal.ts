@@ -31,7 +31,6 @@ export interface Remains {
 export function stopProcess({ logger, dataDirectory }: Remains, isolate: Isolate, failure: unknown): never {
   const reason = failure instanceof DatabaseError ? failure.details.reason : undefined;
   const error = failure instanceof Error ? failure : new Error(String(failure));
-  // The next start audits every row (D26).
   const isDamaged = isCorruptRecord(failure) || isStoreDamage(failure);
   if (isDamaged) noteOrLog({ logger, dataDirectory }, error);
   const advice = isDamaged ? { advice: DAMAGE_HINT } : {};
@@ -45,7 +44,9 @@ export function stopProcess({ logger, dataDirectory }: Remains, isolate: Isolate
 /** Notes the damage for the next start. */
 export function noteOrLog({ logger, dataDirectory }: Remains, damage: Error): void {
   try {
-    noteDamage(dataDirectory, { text: damage.message, isOfStore: isStoreDamage(damage) });
+    const group = damage instanceof DatabaseError ? damage.details.damaged : undefined;
+    const groups = group === undefined ? [] : [group];
+    noteDamage(dataDirectory, { text: damage.message, groups, isOfStore: isStoreDamage(damage) });
   } catch (cause) {
     // The process exits anyway; its next start finds the damage later.
     logger.error('damage-not-noted', { error: cause instanceof Error ? cause : new Error(String(cause)) });

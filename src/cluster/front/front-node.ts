@@ -79,6 +79,8 @@ export interface FrontPorts extends Partial<Pick<Node, 'peerAddress'> & Administ
   /** Returns whether this node drains with `--stay`; by default false. */
   readonly isDraining?: () => boolean;
   readonly storedRevision: (group: GroupId) => Revision;
+  /** Databases whose rows were being rebuilt when the link opened; by default none. */
+  readonly rebuilding?: Iterable<GroupId>;
   /** Reason to refuse writes to a database above its quota. */
   readonly overQuota?: (group: GroupId, name: string | undefined) => DatabaseError | undefined;
   /** Runs the flush at the end of this turn of the event loop. */
@@ -108,6 +110,8 @@ export class FrontNode implements Node, Administers {
   readonly #leaders = new Map<GroupId, NodeId | undefined>();
   /** The diverged replicas of this node (C42), which count as absent. */
   readonly #diverged = new Set<GroupId>();
+  /** Databases whose rows are being rebuilt (C43): their replicas count as absent, too. */
+  readonly #rebuilding: Set<GroupId>;
   /** Groups that the core has reported on since this process started; the first request opens a group. */
   readonly #confirmed = new Set<GroupId>();
   #turn: Turn = new Turn();
@@ -125,6 +129,7 @@ export class FrontNode implements Node, Administers {
     const { limits = LIMITS, monotonicMs } = ports;
     this.#lease = new CatalogLease({ limits, monotonicMs, ask: () => this.confirmedLatest(CATALOG_GROUP) });
     this.#revisions = new RevisionWaits(ports.storedRevision);
+    this.#rebuilding = new Set(ports.rebuilding);
     ports.link.onReport((report) => this.#take(report));
   }
 
@@ -160,6 +165,7 @@ export class FrontNode implements Node, Administers {
     return absenceOf(binding, this.identity.node, {
       isHere: this.#own(binding) !== undefined,
       hasDiverged: this.#diverged.has(group),
+      isRebuilding: this.#rebuilding.has(group),
       shown: this.#revisions.ahead(group),
       leader: this.#leaders.get(group),
       disk: this.#ports.disk(),
@@ -392,7 +398,8 @@ export class FrontNode implements Node, Administers {
   #soleHolder(group: GroupId): NodeId | undefined {
     const replicas = this.#catalog.bindingOf(group)?.replicas;
     const only = replicas?.length === 1 ? replicas[0] : undefined;
-    return only === undefined || this.#leaders.has(group) ? undefined : nodeOf(only);
+    const isNone = only === undefined || this.#leaders.has(group) || this.#rebuilding.has(group);
+    return isNone ? undefined : nodeOf(only);
   }
 
   /** Lets the core report rows at once while a client waits for them; the next message of any kind ends that. */
@@ -425,12 +432,10 @@ export class FrontNode implements Node, Administers {
       if (change.kind === 'deleted') {
         this.#revisions.remove(change.binding.group);
         this.#confirmed.delete(change.binding.group);
-        this.#leaders.delete(change.binding.group);
-        this.#diverged.delete(change.binding.group);
+        this.#forgetReplica(change.binding.group);
       } else if (change.kind === 'moved' && this.#own(before) !== this.#own(change.binding)) {
         this.#revisions.restart(change.binding.group);
-        this.#leaders.delete(change.binding.group);
-        this.#diverged.delete(change.binding.group);
+        this.#forgetReplica(change.binding.group);
       }
     }
     if (catalogIndex > 0 && this.#draining === undefined) {
@@ -444,11 +449,17 @@ export class FrontNode implements Node, Administers {
     for (const settlement of settlements) this.#settle(settlement, nowMs);
   }
 
+  #forgetReplica(group: GroupId): void {
+    for (const known of [this.#leaders, this.#diverged, this.#rebuilding]) known.delete(group);
+  }
+
   /** Forgets the revisions that a diverged replica has shown; its waiting requests are relayed to other nodes. */
   #noteHistory(note: HistoryNote): void {
     const { group } = note;
     const name = this.#catalog.bindingOf(group)?.name;
     this.#ports.onHistory?.(note, group === CATALOG_GROUP ? CATALOG_TITLE : titleOf(name));
+    if (note.kind === 'rebuilding') this.#rebuilding.add(group);
+    if (note.kind === 'rebuilt') this.#rebuilding.delete(group);
     if (note.kind !== 'diverged') return;
     this.#diverged.add(group);
     this.#confirmed.delete(group);
@@ -456,7 +467,7 @@ export class FrontNode implements Node, Administers {
   }
 
   #counts(group: GroupId): boolean {
-    return this.#catalog.has(group) && !this.#diverged.has(group);
+    return this.#catalog.has(group) && !this.#diverged.has(group) && !this.#rebuilding.has(group);
   }
 
   /** The replica of this node among those of a database. */

@@ -60,7 +60,10 @@ export function observeCore(metrics: Metrics): (telemetry: Telemetry, messagesSe
   const ahead = metrics.gauge('cairn_recorded_time_ahead_seconds', {});
   // Shown as 0 until the first snapshot, which may be long after the first scrape.
   const diverged = metrics.gauge('cairn_replicas_diverged', {});
-  for (const gauge of [voters, learners, core, log, store, held, ahead, diverged]) gauge.set(0);
+  const rebuilding = metrics.gauge('cairn_databases_rebuilding', {});
+  const left = metrics.gauge('cairn_rebuild_remaining_bytes', {});
+  const alarm = metrics.gauge('cairn_corruption_alarm', {});
+  for (const gauge of [voters, learners, core, log, store, held, ahead, diverged, rebuilding, left]) gauge.set(0);
   const delays = metrics.histogram('cairn_core_tick_delay_seconds', {});
   return ({ health, counts, tickDelaysMs, messagesTaken }, messagesSent) => {
     showCounts(counts);
@@ -72,6 +75,9 @@ export function observeCore(metrics: Metrics): (telemetry: Telemetry, messagesSe
     store.set(health.storeQueue);
     held.set(health.heldBytes);
     diverged.set(health.diverged);
+    rebuilding.set(health.rebuilds.groups);
+    left.set(health.rebuilds.bytes);
+    alarm.set(health.rebuilds.damaged > 0 ? 1 : 0);
     ahead.set((health.recordedAhead?.aheadMs ?? 0) / MS_PER_SECOND);
     metrics.setSeries(
       'cairn_clock_offset_seconds',

@@ -1,7 +1,7 @@
 /**
  * The scrub (scrub.ts) on a thread of its own: reading and summing a slice takes some milliseconds, which is too long
  * for the threads of clients and core. It begins with the first table of LevelDB, because a thread takes about 30 MiB,
- * and a store without tables has nothing that an earlier process has written. Damage ends the process.
+ * and a store without tables has nothing that an earlier process has written. Damaged rows end the process.
  */
 import { Worker } from 'node:worker_threads';
 import type { Logger, Metrics } from '#observability';
@@ -18,13 +18,16 @@ export interface ScrubOrder {
 
 export type FromScrub =
   | { readonly kind: 'verified'; readonly verified: Verified }
+  | { readonly kind: 'damaged'; readonly failure: SentFailure; readonly revisions: readonly number[] }
   | { readonly kind: 'failed'; readonly failure: SentFailure };
 
 export interface ScrubThreadPorts {
   readonly storeDirectory: string;
   readonly pace?: Partial<ScrubPace> | undefined;
   readonly onVerified: (verified: Verified) => void;
-  /** Damage, or a bug; called once. */
+  /** A segment is damaged, and transactions of these revisions cannot be read; called in each round. */
+  readonly onDamaged: (fault: Error, revisions: readonly number[]) => void;
+  /** Damage of rows, or a bug; called once. */
   readonly onFailure: (failure: Error) => void;
 }
 
@@ -53,15 +56,31 @@ export interface StoreWatchPorts {
   readonly metrics: Metrics;
 }
 
+const REVISIONS_LOGGED = 1000;
+const SEGMENT_ADVICE =
+  'the transactions of these revisions cannot be read on this node, and everything else can. Check the disk. In a cluster, replace this node (docs/operations/recovery.md)';
+
 /** Starts the scrub. Close it before the store. */
 export function watchStore({ dataDirectory, storeDirectory, logger, metrics }: StoreWatchPorts): ScrubThread {
   const bytes = metrics.counter('cairn_store_scrub_bytes_total', {});
   const round = metrics.gauge('cairn_store_scrub_round_timestamp_seconds', {});
+  const segments = metrics.gauge('cairn_segments_damaged', {});
+  segments.set(0);
+  let damaged = 0;
   return new ScrubThread({
     storeDirectory,
     onVerified: (verified) => {
       bytes.add(verified.bytes);
-      if (verified.isWholeRound) round.set(Date.now() / MS_PER_SECOND);
+      if (!verified.isWholeRound) return;
+      round.set(Date.now() / MS_PER_SECOND);
+      segments.set(damaged);
+      damaged = 0;
+    },
+    onDamaged: (error, revisions) => {
+      damaged += 1;
+      segments.set(damaged);
+      const named = { count: revisions.length, revisions: revisions.slice(0, REVISIONS_LOGGED) };
+      logger.error('segment-damaged', { error, ...named, advice: SEGMENT_ADVICE });
     },
     onFailure: (failure) => stopProcess({ logger, dataDirectory }, 'scrub', failure),
   });
@@ -89,13 +108,14 @@ export class ScrubThread {
   }
 
   #startWhenNeeded(): void {
-    const { storeDirectory, pace, onVerified } = this.#ports;
+    const { storeDirectory, pace, onVerified, onDamaged } = this.#ports;
     if (!hasTable(storeDirectory)) return;
     clearInterval(this.#waiting);
     const resourceLimits = { maxYoungGenerationSizeMb: YOUNG_GENERATION_MIB };
     const worker = new Worker(WORKER, { name: 'scrub', resourceLimits });
     worker.on('message', (message: FromScrub) => {
       if (message.kind === 'failed') this.#fail(unpackFailure(message.failure));
+      else if (message.kind === 'damaged') onDamaged(unpackFailure(message.failure), message.revisions);
       else onVerified(message.verified);
     });
     worker.on('error', (failure: Error) => this.#fail(failure));

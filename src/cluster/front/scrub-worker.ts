@@ -4,7 +4,7 @@ import { type MessagePort, parentPort } from 'node:worker_threads';
 import { assert } from '#base';
 import { openLevelStore } from '#storage';
 import { packFailure } from '../thread/core-thread-messages.ts';
-import { Scrub, type Verified } from './scrub.ts';
+import { type DamagedSegment, Scrub, type Verified } from './scrub.ts';
 import type { FromScrub, ScrubOrder } from './scrub-thread.ts';
 
 assert(parentPort !== null, 'The scrub worker is started as a thread');
@@ -18,9 +18,11 @@ port.once('message', (order: ScrubOrder) => {
 async function run({ storeDirectory, pace }: ScrubOrder, signal: AbortSignal): Promise<void> {
   const kv = await openLevelStore(storeDirectory);
   const report = (verified: Verified): void => post({ kind: 'verified', verified });
+  const damaged = ({ fault, revisions }: DamagedSegment): void =>
+    post({ kind: 'damaged', failure: packFailure(fault), revisions });
   const pause = (delayMs: number): Promise<void> => delay(delayMs, undefined, { signal });
   try {
-    await new Scrub({ kv, storeDirectory, pace, report, pause }).run();
+    await new Scrub({ kv, storeDirectory, pace, report, damaged, pause }).run();
   } catch (failure) {
     if (!signal.aborted) throw failure;
   } finally {

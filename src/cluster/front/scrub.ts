@@ -6,9 +6,10 @@
  * start should be found soon, because a read may miss rows until then.
  */
 import { DatabaseError, type GroupId } from '#base';
-import { auditInUse, corruptRows, groupsWithRows, isCorruptRecord } from '#database';
-import type { KvReader } from '#kv';
+import { auditInUse, corruptRows, groupsWithRows, isCorruptRecord, unreadableIn } from '#database';
+import { HistoryFault, type KvReader } from '#kv';
 import { historiesIn, isStoreDamage, scrubSegments } from '#storage';
+import { nativeSha256 } from '../system-ports.ts';
 
 export interface ScrubPace {
   /** Bytes a second of rows, while those of one database are read. */
@@ -30,11 +31,19 @@ export interface Verified {
   readonly isWholeRound: boolean;
 }
 
+/** A damaged segment: its fault, and the revisions that cannot be read. */
+export interface DamagedSegment {
+  readonly fault: HistoryFault;
+  readonly revisions: readonly number[];
+}
+
 export interface ScrubPorts {
   readonly kv: KvReader;
   readonly storeDirectory: string;
   readonly pace: ScrubPace;
   readonly report: (verified: Verified) => void;
+  /** Called in each round. */
+  readonly damaged: (segment: DamagedSegment) => void;
   /** Resolves after this time; rejects when the scrub must end. */
   readonly pause: (delayMs: number) => Promise<void>;
 }
@@ -54,7 +63,7 @@ export class Scrub {
 
   /**
    * Runs until a pause rejects.
-   * @throws DatabaseError `CorruptRecord` or `StoreDamaged` at damage
+   * @throws DatabaseError `CorruptRecord` or `StoreDamaged` at damage of rows
    */
   async run(): Promise<never> {
     const { pace, pause } = this.#ports;
@@ -71,13 +80,18 @@ export class Scrub {
   }
 
   async #round(isFirst: boolean): Promise<void> {
-    const { kv, storeDirectory, pace, pause } = this.#ports;
+    const { kv, storeDirectory, pace, pause, damaged } = this.#ports;
     for await (const group of groupsWithRows(kv)) await this.#audit(group, isFirst);
     for (const step of scrubSegments(historiesIn(storeDirectory))) {
       if (step === 'not-now') await pause(pace.repeatMs);
+      else if (step instanceof HistoryFault) damaged({ fault: step, revisions: await this.#unreadable(step) });
       else await this.#read(step, pace.segmentBytes);
     }
     this.#report(true);
+  }
+
+  #unreadable({ group, range }: HistoryFault): Promise<readonly number[]> {
+    return unreadableIn({ kv: this.#ports.kv, group, sha256: nativeSha256 }, range);
   }
 
   async #audit(group: GroupId, isFirst: boolean): Promise<void> {

@@ -120,9 +120,9 @@ export async function startNode(options: NodeOptions): Promise<Node & Administer
     if (isStoreDamage(failure)) noteOrLog({ logger, dataDirectory }, failure);
     throw namingFiles(failure, places);
   };
-  const { catalog, peerPort } = await opening.catch(leave);
+  const { peerPort, ...opened } = await opening.catch(leave);
   clearSuspicion();
-  const fault = faultIn(catalog.nodes, identity.node, joining.links !== undefined);
+  const fault = faultIn(opened.catalog.nodes, identity.node, joining.links !== undefined);
   if (fault !== undefined) await leave(fault);
   const stopLooking = lookAgain(watchDisk({ guard, link: core, logger, metrics }), { logger, dataDirectory });
   const scrub = watchStore({ ...places, logger, metrics });
@@ -133,7 +133,7 @@ export async function startNode(options: NodeOptions): Promise<Node & Administer
     reader: store,
     identity,
     name,
-    catalog,
+    ...opened,
     ...(peerPort !== undefined && joining.reachable(identity.storeId, peerPort)),
     disk: () => guard.level,
     core: () => watch.health,

@@ -95,7 +95,7 @@ export async function openStoppedNode(directory: string, ports: StoppedPorts = N
     return { ...known, ...opened, [Symbol.asyncDispose]: close };
   } catch (failure) {
     await store.close();
-    if (isStoreDamage(failure)) noteDamage(directory, { text: failure.message, isOfStore: true });
+    if (isStoreDamage(failure)) noteDamage(directory, { text: failure.message, groups: [], isOfStore: true });
     throw namingFiles(failure, files);
   }
 }

@@ -12,7 +12,7 @@
  *        not requested: the member bounds the data in flight, and only the next parts are in memory here.
  */
 import { Fifo, type GroupId, type NodeId, nodeOf, type Random, type ReplicaId, type Term } from '#base';
-import type { KvReader } from '#kv';
+import { isHistoryDamage, type KvReader } from '#kv';
 import type { Input } from '#raft';
 import type { Group } from '../group/group.ts';
 import type { CoreLimits } from '../limits.ts';
@@ -272,11 +272,17 @@ export class SnapshotSender {
     return this.#ports.peers.sendLetter(nodeOf(to), letter);
   }
 
+  /** Another node with a replica may have the bytes that are damaged here. */
+  #unread(each: Outgoing, failure: unknown): void {
+    if (!isHistoryDamage(failure)) throw failure;
+    each.fault = failure.message;
+  }
+
   /** Reads from the store in the background; the next turn continues with the result. */
   #read(each: Outgoing, round: Round, work: () => Promise<void>): void {
     round.isReading = true;
     const reading = async (): Promise<void> => {
-      if (!this.#isClosed && each.group.isOpen) await work();
+      if (!this.#isClosed && each.group.isOpen) await work().catch((failure: unknown) => this.#unread(each, failure));
       round.isReading = false;
       this.#ports.turns.again();
     };

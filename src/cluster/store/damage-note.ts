@@ -2,20 +2,23 @@
  * The file `damage` in the data directory: names damage found while the node ran, and why a start has removed LevelDB.
  *
  * Damage may be found long after a start, and the node is restarted automatically: without the note it would serve the
- * damaged rows again until the damage is found once more. With the note, the next start verifies every history and
- * audits the rows of every database before it serves. A database with a missing or a damaged row is rebuilt from its
- * history. With the line `store`, LevelDB is removed before, which rebuilds all of them.
+ * damaged rows again until the damage is found once more. With the line `group N`, the next start rebuilds the rows of
+ * that database from its history, in the background. With the line `store`, LevelDB is removed before, so that all
+ * databases are rebuilt. With neither, the start verifies every history and audits the rows of every database.
  */
 import { closeSync, fsyncSync, openSync, readFileSync, rmSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { DatabaseError } from '#base';
+import { DatabaseError, type GroupId, toGroupId } from '#base';
 
 const NAME = 'damage';
 const STORE_LINE = 'store';
+const GROUP_LINE = /^group (\d+)$/;
 
 export interface DamageNote {
-  /** Without the line `store`. */
+  /** Without the lines `store` and `group N`. */
   readonly text: string;
+  /** Databases whose rows are damaged. */
+  readonly groups: readonly GroupId[];
   /** LevelDB is damaged as a whole. */
   readonly isOfStore: boolean;
 }
@@ -30,21 +33,23 @@ export function readDamageNote(dataDirectory: string): DamageNote | undefined {
     throw new DatabaseError('invalid_argument', message, { details: { reason: 'DataDirectoryUnusable' } });
   }
   const lines = readFileSync(path, 'utf8').trimEnd().split('\n');
-  const text = lines.filter((line) => line !== STORE_LINE);
-  return { text: text.join('\n'), isOfStore: text.length < lines.length };
+  const text = lines.filter((line) => line !== STORE_LINE && !GROUP_LINE.test(line));
+  const groups = lines.flatMap((line) => GROUP_LINE.exec(line)?.[1] ?? []).map((group) => toGroupId(Number(group)));
+  return { text: text.join('\n'), groups, isOfStore: lines.includes(STORE_LINE) };
 }
 
 /** Appends the text to the note. */
-export function noteDamage(dataDirectory: string, { text, isOfStore }: DamageNote): void {
-  write(dataDirectory, 'a', isOfStore ? `${text}\n${STORE_LINE}\n` : `${text}\n`);
+export function noteDamage(dataDirectory: string, { text, groups, isOfStore }: DamageNote): void {
+  const lines = [text, ...groups.map((group) => `group ${group}`), ...(isOfStore ? [STORE_LINE] : [])];
+  write(dataDirectory, 'a', lines.map((line) => `${line}\n`).join(''));
 }
 
-/** Replaces the note: LevelDB was removed for this reason. The note stays until all databases are rebuilt. */
+/** Replaces the note: LevelDB was removed for this reason. The note stays until the node has started. */
 export function noteRemovedRows(dataDirectory: string, fault: string): void {
   write(dataDirectory, 'w', `${fault}\n`);
 }
 
-/** Removes the note when everything was verified, and what was damaged was rebuilt. */
+/** Removes the note when no damaged row is used any more, also after a crash. */
 export function clearDamageNote(dataDirectory: string): void {
   rmSync(join(dataDirectory, NAME));
 }

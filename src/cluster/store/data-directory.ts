@@ -17,7 +17,7 @@
 import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { DatabaseError, NO_BYTES, type Random } from '#base';
+import { DatabaseError, type GroupId, NO_BYTES, type Random } from '#base';
 import {
   DiskGuard,
   type DiskGuardOptions,
@@ -54,9 +54,11 @@ export interface DataDirectory {
   readonly store: LevelStore;
   readonly guard: DiskGuard;
   readonly identity: NodeIdentity;
-  /** Damage was recorded: the rows of databases must be audited. */
+  /** Damage was recorded, of no known database: the rows of all must be audited. */
   readonly isSuspect: boolean;
-  /** Every database was audited: forgets the damage. */
+  /** Databases whose rows are damaged, as recorded. */
+  readonly damaged: ReadonlySet<GroupId>;
+  /** Damaged rows are out of use, durably: forgets the damage. */
   readonly clearSuspicion: () => void;
 }
 
@@ -66,7 +68,7 @@ export interface DataDirectoryOptions {
   readonly nowMs: number;
   readonly random: Random;
   readonly origin: Origin;
-  /** Receives whether damage was recorded that a full verification has not ruled out. */
+  /** Receives whether damage is recorded. */
   readonly onSuspicion?: (isSuspect: boolean) => void;
   /** LevelDB was removed for this reason: every database is rebuilt. */
   readonly onRowsRemoved?: (fault: string) => void;
@@ -101,16 +103,17 @@ export async function openDataDirectory(directory: string, options: DataDirector
     throw full(directory, guard.report.availableBytes, failure);
   });
   try {
-    const isSuspect = readDamageNote(directory) !== undefined;
-    options.onSuspicion?.(isSuspect);
+    const noted = readDamageNote(directory);
+    options.onSuspicion?.(noted !== undefined);
     const clearSuspicion = (): void => {
-      if (isSuspect) clearDamageNote(directory);
+      if (noted !== undefined) clearDamageNote(directory);
       options.onSuspicion?.(false);
     };
     const identity = await identityOf(places, store, options);
     settleLog(directory, identity.storeId);
     const files = { dataDirectory: directory, storeDirectory, logDirectory, store };
-    return { ...files, guard, identity, isSuspect, clearSuspicion };
+    const damaged = new Set(noted?.groups);
+    return { ...files, guard, identity, isSuspect: noted !== undefined && damaged.size === 0, damaged, clearSuspicion };
   } catch (failure) {
     await store.close();
     throw failure;

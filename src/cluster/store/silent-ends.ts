@@ -28,7 +28,8 @@ export function countStart(dataDirectory: string, storeDirectory: string): void 
   // Nothing is counted on a full disk. A directory that is not writable is refused later.
   caught(() => appendFileSync(path, '.'), IGNORING_SYSTEM);
   const text = `${ENDS_MAX} starts in a row ended without an error within ten minutes`;
-  if (count === ENDS_MAX) caught(() => noteDamage(dataDirectory, { text, isOfStore: true }), IGNORING_SYSTEM);
+  if (count === ENDS_MAX)
+    caught(() => noteDamage(dataDirectory, { text, groups: [], isOfStore: true }), IGNORING_SYSTEM);
 }
 
 /**

@@ -2,7 +2,7 @@
  * Messages between the front and the core thread: calls with their answers, telemetry and notices. Commands and reports
  * are in command-message.ts and report-message.ts.
  */
-import { type Address, DatabaseError, type ErrorCode, type ErrorDetails } from '#base';
+import { type Address, DatabaseError, type ErrorCode, type ErrorDetails, type GroupId } from '#base';
 import type { DiskLevel, LevelStoreOptions } from '#storage';
 import type { Administered } from '../admin/administered.ts';
 import type { AdminReply, AdminRequest } from '../admin/administration.ts';
@@ -27,8 +27,9 @@ export interface CoreOrder {
   readonly storeDirectory: string;
   readonly logDirectory: string;
   readonly identity: NodeIdentity;
-  /** The last process found damage. */
+  /** Damage that the last process found, see `CorePorts`. */
   readonly isSuspect: boolean;
+  readonly damaged: ReadonlySet<GroupId>;
   readonly limits: CoreLimits;
   readonly store: LevelStoreOptions;
   readonly walSegmentBytes: number;
@@ -69,6 +70,7 @@ export interface JoinOrder {
 /** The recovered core. */
 export interface Opened {
   readonly catalog: CatalogState;
+  readonly rebuilding: readonly GroupId[];
   /** Port for other nodes; undefined when there is none. */
   readonly peerPort: number | undefined;
 }

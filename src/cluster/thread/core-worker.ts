@@ -7,7 +7,7 @@
 import { lookup } from 'node:dns/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type MessagePort, parentPort } from 'node:worker_threads';
-import { type Address, assert, type ErrorLog, formatAddress, type GroupId } from '#base';
+import { type Address, assert, type ErrorLog, formatAddress } from '#base';
 import type { KvStore } from '#kv';
 import {
   DirectLog,
@@ -160,10 +160,7 @@ async function openCore(
   const counter = new CoreCounter();
   const links = new PeerMeasureGatherer();
   const reach = await reachOthers(port, { ...parts, store, links }, order);
-  const core = await CoreRuntime.open(
-    portsOf(order, { store, log, reach, counter, links, logger: loggerAt(port) }),
-    recovered,
-  );
+  const core = await CoreRuntime.open(portsOf(order, { store, log, reach, counter, links }), recovered);
   showEnds(core, port);
   showWhetherAlone(core, new Int32Array(order.alone));
   if (reach !== undefined) keep(port, beginReach(reach, core));
@@ -177,7 +174,7 @@ async function openCore(
     core.tick();
   }, TICK_MS);
   return {
-    opened: { catalog: core.catalog, peerPort: reach?.port },
+    opened: { catalog: core.catalog, rebuilding: core.rebuilding, peerPort: reach?.port },
     count: () => telemeter.takes(),
     take: (message) => {
       if (message instanceof ArrayBuffer || message.kind === 'commands') core.send(unpackCommands(message));
@@ -226,13 +223,10 @@ interface Opening {
   readonly reach: Reach | undefined;
   readonly counter: CoreCounter;
   readonly links: PeerMeasureGatherer;
-  readonly logger: ErrorLog;
 }
 
-function portsOf(order: CoreOrder, { store, log, reach, counter, links, logger }: Opening): CorePorts {
-  const { identity, limits, copies, replaceAfterMs, isSuspect } = order;
-  const onRebuild = (group: GroupId, fault: string): void =>
-    logger.error('database-rebuilt', { group, error: new Error(`A row is missing or damaged: ${fault}`) });
+function portsOf(order: CoreOrder, { store, log, reach, counter, links }: Opening): CorePorts {
+  const { identity, limits, copies, replaceAfterMs, isSuspect, damaged } = order;
   return {
     node: identity.node,
     founders: FOUNDERS,
@@ -241,7 +235,7 @@ function portsOf(order: CoreOrder, { store, log, reach, counter, links, logger }
     kv: store,
     syncStore: () => store.checkpointFiles(),
     isSuspect,
-    onRebuild,
+    damaged,
     log,
     peers: reach?.mail ?? noPeers,
     machines: databaseMachines,

@@ -6,19 +6,20 @@
  *
  * It has neither timer nor thread: scrub.ts of #cluster gives it both.
  */
+import type { HistoryFault } from '#kv';
 import { nodeSegmentDisk, type SegmentDisk } from './segment-disk.ts';
 import { bytesUpTo, groupName, groupsIn, segmentBases, segmentName } from './segment-format.ts';
 import { damageOf, type EndedSegment, endedSegments, verifySegment } from './segment-seal.ts';
 
 /**
- * Verifies the segments of the histories in this directory. Yields how many bytes it has read, or that it should
- * continue later.
- * @throws HistoryFault at damage; a system error when a file cannot be opened
+ * Verifies the segments of the histories in this directory. Yields how many bytes it has read, that it should continue
+ * later, or the damage of a segment.
+ * @throws a system error when a file cannot be opened
  */
 export function* scrubSegments(
   directory: string,
   disk: SegmentDisk = nodeSegmentDisk,
-): Generator<number | 'not-now', void> {
+): Generator<number | 'not-now' | HistoryFault, void> {
   for (const group of groupsIn(disk.list(directory))) {
     const history = `${directory}/${groupName(group)}`;
     for (const segment of endedIn(disk, history)) {
@@ -27,7 +28,7 @@ export function* scrubSegments(
       yield 'not-now';
       const isThere = endedIn(disk, history).some(({ base, next }) => base === segment.base && next === segment.next);
       const fault = isThere ? yield* faultIn(disk, path, segment) : undefined;
-      if (fault !== undefined) throw damageOf(group, segment, fault);
+      if (fault !== undefined) yield damageOf(group, segment, fault);
     }
   }
 }

@@ -12,7 +12,7 @@
 //
 // Writes are sequential with random delays, and become visible shortly before their acknowledgement. The store outlives
 // the process of its node; each thread has its own handle, which waits in that thread.
-import { assert, DatabaseError } from '#base';
+import { assert, DatabaseError, type GroupId } from '#base';
 import type { HistoryReader, KvBatch, KvRange, KvRow, KvStore } from '#kv';
 import { TABLE, tableOfKey } from '../../../src/database/keys.ts';
 import { Histories } from '../../../src/storage/segments/histories.ts';
@@ -103,6 +103,11 @@ export class SimStore {
   get disk(): MemorySegmentDisk {
     return this.#disk;
   }
+
+  /** Databases without an applied row, because their rows are being rebuilt. */
+  readonly withdrawn: Set<GroupId> = new Set<GroupId>();
+  /** Databases with damage that an earlier process has noted. */
+  readonly noted: Set<GroupId> = new Set<GroupId>();
 
   get isDamaged(): boolean {
     return this.isRotten || this.isCut;

@@ -1,12 +1,22 @@
 // One process of a simulated node, from its start to its end: the real parts, composed as in `startNode` and its
 // threads, on simulated threads, disk, store, clocks and randomness.
-import { type GroupId, type NodeId, type Revision, type Timers, toNodeId, toRevision, uuidBytes } from '#base';
+import {
+  DatabaseError,
+  type GroupId,
+  type NodeId,
+  type Revision,
+  type Timers,
+  toNodeId,
+  toRevision,
+  uuidBytes,
+} from '#base';
 import {
   type CoreLimits,
   type CorePorts,
   CoreRuntime,
   type HeldCopy,
   LIMITS,
+  type Machines,
   type NodeIdentity,
   nativeSha256,
   noPeers,
@@ -18,11 +28,13 @@ import { createService, type ServiceLimits } from '#service';
 import { DiskGuard, type DiskThresholds, type LogWriter, type WalIdentity } from '#storage';
 import { CoreCounter } from '../../../src/cluster/core/observer.ts';
 import { watchDisk } from '../../../src/cluster/front/disk-watch.ts';
+import type { HistoryNote } from '../../../src/cluster/link.ts';
 import type { LedgerStore } from '../../../src/cluster/store/ledger-store.ts';
 import { settleLog } from '../../../src/cluster/store/next-log.ts';
 import { clusterOf, unobservedSnapshots } from '../../support/cluster/core-parts.ts';
 import type { Release } from '../../support/cluster/replica-world.ts';
 import { checkStep } from '../../support/raft/step-invariants.ts';
+import { withMethods } from '../../support/with-methods.ts';
 import type { SimDisk } from '../disk/sim-disk.ts';
 import { openLedgerStore } from '../disk/sim-ledger.ts';
 import type { SimStore } from '../disk/sim-store.ts';
@@ -98,10 +110,16 @@ export class NodeProcess {
   readonly #parts: ProcessParts;
   readonly #latencyUs: () => number;
   readonly #seat: Seat | undefined;
+  /** Databases whose rebuild the last process may have left incomplete. */
+  readonly #interrupted: ReadonlySet<GroupId>;
+  /** Rows were lost before this process. */
+  readonly #lacksRows: boolean;
   #opened: Opened | undefined;
 
   constructor(parts: ProcessParts) {
-    const { simulator, name, random, settings } = parts;
+    const { simulator, name, random, settings, store } = parts;
+    this.#interrupted = new Set([...store.withdrawn, ...store.noted]);
+    this.#lacksRows = store.lacksRows;
     const fail = (failure: unknown): void => this.fail(failure);
     const isolate = (thread: string): Isolate =>
       new Isolate(simulator, `${name}.${thread}`, random.split(thread), fail);
@@ -189,6 +207,8 @@ export class NodeProcess {
   fail(failure: unknown): void {
     if (!this.isAlive) return;
     this.kill();
+    const damaged = failure instanceof DatabaseError ? failure.details.damaged : undefined;
+    if (damaged !== undefined) this.#parts.store.noted.add(damaged);
     this.#parts.onFailure(failure);
   }
 
@@ -221,7 +241,10 @@ export class NodeProcess {
     if (checksSteps) Object.assign(observer, { stepped: checkStep });
     const kv = await openLedgerStore(DIRECTORY, this.#parts, this.core);
     const seat = await this.#seat?.open(identity, kv);
-    const core = await CoreRuntime.open({ ...this.#corePorts({ kv, log, observer }), ...seat }, recovered);
+    const ports = { ...this.#corePorts({ kv, log, observer }), ...seat };
+    const machines = this.#noting(ports.machines);
+    const core = await CoreRuntime.open({ ...ports, machines }, recovered);
+    this.#parts.store.noted.clear();
     core.onFailure((failure) => this.fail(failure));
     this.#seat?.begin(core, (failure) => this.fail(failure));
     const { front } = this;
@@ -281,15 +304,35 @@ export class NodeProcess {
   }
 
   /** Audits what crash recovery has found whole. With rows that the disk has damaged, half of the starts do so. */
-  #audits(): Required<Pick<CorePorts, 'isSuspect' | 'onRebuild'>> {
-    const { simulator, name, store, random } = this.#parts;
-    return {
-      isSuspect: !store.isDamaged || random.split('audit').chance(0.5),
-      onRebuild: (group, fault) => {
-        if (!store.lacksRows) throw new Error(`Group ${group} must be whole, and is made again: ${fault}`);
-        simulator.note(`${name} rebuilds group ${group}: ${fault}`);
+  #audits(): Required<Pick<CorePorts, 'isSuspect' | 'damaged'>> {
+    const { store, random } = this.#parts;
+    return { isSuspect: !store.isDamaged || random.split('audit').chance(0.5), damaged: store.noted };
+  }
+
+  /** Tells the store which databases have no applied row because of a rebuild, also if this process ends in it. */
+  #noting(machines: Machines): Machines {
+    const { withdrawn } = this.#parts.store;
+    return withMethods(machines, {
+      withdraw: (kv, group, durable) => {
+        withdrawn.add(group);
+        return machines.withdraw(kv, group, durable);
       },
-    };
+      rebuild: async (kv, binding, ...rest) => {
+        const isDone = await machines.rebuild(kv, binding, ...rest);
+        if (isDone) withdrawn.delete(binding.group);
+        return isDone;
+      },
+    });
+  }
+
+  #noteRebuild(note: HistoryNote): void {
+    const { simulator, name, store } = this.#parts;
+    if (note.kind !== 'rebuilding') return;
+    const { group, fault } = note;
+    const isExplained = this.#lacksRows || store.lacksRows || this.#interrupted.has(group);
+    if (fault !== undefined && !isExplained)
+      this.fail(new Error(`Group ${group} must be whole, and is made again: ${fault}`));
+    simulator.note(`${name} rebuilds group ${group}: ${fault ?? 'not all of its rows were synced'}`);
   }
 
   #frontNode(
@@ -307,6 +350,8 @@ export class NodeProcess {
       catalog: core.catalog,
       disk: () => guard.level,
       storedRevision: (group) => storedRevision(rows, group),
+      rebuilding: core.rebuilding,
+      onHistory: (note) => this.#noteRebuild(note),
       schedule: (flush) => this.front.turn('flush', flush),
       monotonicMs: () => clock.monotonicMs(),
       limits: { ...LIMITS, ...settings.limits },

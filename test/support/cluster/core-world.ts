@@ -3,6 +3,8 @@
 import { type Clock, type GroupId, LEVELS, type LevelRange, toGroupId, toNodeId } from '#base';
 import { type CoreLimits, type CorePorts, CoreRuntime, FrontNode, LIMITS, noPeers } from '#cluster';
 import type { DiskLevel } from '#storage';
+import type { HistoryNote } from '../../../src/cluster/link.ts';
+import type { Machines } from '../../../src/cluster/machine.ts';
 import { clusterOf, unobservedSnapshots } from './core-parts.ts';
 import { LossyKv } from './lossy-kv.ts';
 import { databaseKit, FreshNames } from './machine-kit.ts';
@@ -14,8 +16,9 @@ const NODE = toNodeId(1);
 interface Kept {
   readonly torn?: number;
   readonly survives?: (unsynced: number) => boolean;
-  /** The process found damage. */
+  /** The process found damage of no known database, or of these. */
   readonly isSuspect?: boolean;
+  readonly damaged?: ReadonlySet<GroupId>;
 }
 
 export class CoreWorld {
@@ -78,18 +81,22 @@ export class CoreWorld {
   /** Groups whose rows a start has found missing or damaged. */
   readonly rebuilt: GroupId[] = [];
 
-  async start(isSuspect = false): Promise<void> {
-    const { log, kv } = this;
+  /** Notes about damage and rebuilds. */
+  readonly notes: HistoryNote[] = [];
+  machines: Machines = databaseKit.machines;
+
+  async start({ isSuspect = false, damaged = new Set() }: Kept = {}): Promise<void> {
+    const { log, kv, machines } = this;
     const clock: Clock = { nowMs: () => this.nowMs };
     const ports: CorePorts = {
       ...clusterOf([NODE], NODE),
       kv,
       syncStore: () => kv.checkpointFiles(),
       isSuspect,
-      onRebuild: (group) => this.rebuilt.push(group),
+      damaged,
       log,
       peers: noPeers,
-      machines: databaseKit.machines,
+      machines,
       levels: this.#levels,
       limits: this.#limits,
       clock,
@@ -113,15 +120,27 @@ export class CoreWorld {
       schedule: queueMicrotask,
       monotonicMs: () => this.nowMs,
       observer: { proposed: mute, refused: ({ error }) => this.refusals.push(error.details.reason), read: mute },
+      rebuilding: core.rebuilding,
+      onHistory: (note) => {
+        this.notes.push(note);
+        if (note.kind === 'rebuilding' && note.fault !== undefined) this.rebuilt.push(note.group);
+      },
       close: async () => undefined,
     });
+  }
+
+  /** Resolves when the rows of every database are whole. */
+  async rebuild(): Promise<void> {
+    for (let round = 0; round < 1000 && this.core.rebuilding.length > 0; round += 1) await settle();
+    await settle();
   }
 
   /** The process dies, and the next one starts with the data that the disks kept. */
   async crash(kept: Kept = {}): Promise<void> {
     this.log = this.log.crash(kept.torn ?? 0);
     this.kv = await this.kv.crash(kept.survives ?? (() => true));
-    await this.start(kept.isSuspect);
+    await this.start(kept);
+    await this.rebuild();
   }
 
   /** Advances time and ticks. */

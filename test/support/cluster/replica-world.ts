@@ -306,6 +306,7 @@ export class WorldNode {
       schedule: queueMicrotask,
       monotonicMs: () => this.#world.nowMs,
       observer: { proposed: noted, refused: noted, read: noted },
+      rebuilding: core.rebuilding,
       onHistory: (note) => this.historyNotes.push(note),
       close: async () => undefined,
     });

@@ -191,17 +191,21 @@ describe('a start after damage was found (D26)', () => {
     expect([world.rebuilt, await dump(world.kv, group)]).toEqual([[], rows]);
   });
 
-  it('is refused when a history is damaged, and leaves its rows', async () => {
+  it('leaves a database out of service when its history is damaged, too', async () => {
     const { world, group } = await settled();
-    const keys = await keysOf(world, group);
+    const other = await world.create('other');
     await damage(world, new RowKeys(group).position(2).slice(), () => undefined);
     world.log = world.log.crash(0);
     world.kv = await world.kv.crash(() => true);
     const [path = ''] = world.kv.disk.files;
     const bytes = world.kv.disk.file(path);
     bytes[BLOCK_BYTES + 20] = (bytes[BLOCK_BYTES + 20] ?? 0) ^ 1;
-    await expect(world.start(true)).rejects.toThrow(`of the history of group ${group} cannot be read`);
-    expect(await keysOf(world, group)).toHaveLength(keys.length - 1);
+    await world.start({ isSuspect: true });
+    await settle();
+    const fault = expect.stringContaining(`of the history of group ${group} cannot be read`);
+    expect(world.notes.at(-1)).toEqual({ kind: 'damaged', group, fault });
+    expect(world.node.absence(group)).toMatchObject({ details: { reason: 'BeingRebuilt' } });
+    expect(await world.transact(other, 'one')).toMatchObject({ kind: 'committed', revision: 1 });
   });
 
   it.each<[string, Damage]>([

@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { afterEach, expect, it, vi } from 'vitest';
 import { DatabaseError, toGroupId } from '#base';
 import { EXIT_FATAL, type Isolate, stopProcess } from '#cluster';
-import { corruptRows } from '#database';
+import { corruptRows, RowKeys } from '#database';
+import { HistoryFault } from '#kv';
 import { type Logger, silentLogger } from '#observability';
 import { StorageFailure } from '#storage';
 import { packFailure, unpackFailure } from '../../../src/cluster/thread/core-thread-messages.ts';
@@ -35,9 +36,11 @@ it('the end of a process leaves a note about corrupt rows, wherever they were fo
   const said = new DatabaseError('internal', 'Rows could not be read: Corruption: a key', { details });
   expect(noteAfter('core', unpackFailure(packFailure(said)))).toContain('Corruption: a key');
   const counted = corruptRows(toGroupId(7), 'rows of positions: 2 instead of 3');
-  expect(noteAfter('scrub', unpackFailure(packFailure(counted)))).toContain(
-    'Rows of group 7 are missing or damaged: rows of positions: 2 instead of 3',
+  expect(noteAfter('scrub', unpackFailure(packFailure(counted)))).toBe(
+    'Rows of group 7 are missing or damaged: rows of positions: 2 instead of 3\ngroup 7\n',
   );
+  const row = corruptRecord(new RowKeys(toGroupId(8)).applied().slice(), 'its checksum is wrong');
+  expect(noteAfter('front', row)).toMatch(/is corrupt: its checksum is wrong\ngroup 8\n$/);
 });
 
 it('the end of a process by damage says that the next start heals rows, and what to do if it does not start', () => {
@@ -55,4 +58,6 @@ it('the end of a process leaves no note about other failures', () => {
     noteAfter('core', new StorageFailure('unwritten', 'the log could not be written', { path: '1.wal' })),
   ).toBeUndefined();
   expect(noteAfter('scrub', new TypeError('a bug'))).toBeUndefined();
+  const fault = { isMissing: false, text: 'a block does not match its checksum' };
+  expect(noteAfter('core', new HistoryFault(toGroupId(7), { from: 0, to: 9 }, fault))).toBeUndefined();
 });

@@ -1,12 +1,16 @@
-// Goal: a node whose LevelDB is damaged as a whole loses no acknowledged write: it makes all rows again, at the same
-// start or at the next one (W18, C7). Method: a real directory of a node that is alone, with each damage.
+// Goal: a node whose LevelDB is damaged, as a whole or in rows of one database, loses no acknowledged write: it
+// rebuilds the rows after the same start or the next one, and serves what is whole (W18, C7, C43). Method: a real
+// directory of a node that is alone, with each damage.
 import { existsSync, readdirSync, readFileSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, it, onTestFinished } from 'vitest';
 import { replicaOf, toNodeId } from '#base';
 import { type Node, startNode } from '#cluster';
+import { RowKeys } from '#database';
 import { createMetrics, type Logger, silentLogger } from '#observability';
 import { membershipOf } from '#raft';
+import { openLevelStore } from '#storage';
+import { noteDamage } from '../../../src/cluster/store/damage-note.ts';
 import { CORE_WORKER } from '../../../src/main/open-node.ts';
 import { databaseKit } from '../../support/cluster/machine-kit.ts';
 import { createEntry, groupOf, registerEntry, StoppedDirectory } from '../../support/cluster/stopped-node.ts';
@@ -59,8 +63,8 @@ async function expectWhole(node: Node): Promise<void> {
 it.each(LEVEL_DAMAGES)('a start makes all rows again when $what', async ({ damage }) => {
   damage(join(directory, 'store'));
   const node = await started();
-  expect(logged).toEqual(['rows-removed', 'database-rebuilt']);
   await expectWhole(node);
+  expect(logged).toEqual(['rows-removed', 'database-rebuilding']);
   await node.drain();
   logged.length = 0;
   await (await started()).drain();
@@ -82,6 +86,21 @@ it.each<[string, (path: string) => void, RegExp]>([
   await expect(started()).rejects.toThrow(says);
   expect(readFileSync(join(directory, 'damage'), 'utf8')).toMatch(/^Rows of the store .*\nstore\n$/);
   const node = await started();
-  expect(logged).toEqual(['rows-removed', 'database-rebuilt']);
   await expectWhole(node);
+  expect(logged).toEqual(['rows-removed', 'database-rebuilding']);
+});
+
+it('serves the other databases when rows of one are damaged, and rebuilds these', async () => {
+  const store = await openLevelStore(join(directory, 'store'));
+  const batch = store.batch();
+  batch.del(new RowKeys(SHOP).position(2));
+  await store.write(batch);
+  await store.close();
+  noteDamage(directory, { text: 'a row is missing', groups: [SHOP], isOfStore: false });
+  const node = await started();
+  expect(node.absence(SHOP)).toMatchObject({ code: 'unavailable', details: { reason: 'BeingRebuilt' } });
+  await expect(node.transact(QUIET, databaseKit.payload('t0'))).resolves.toMatchObject({ kind: 'committed' });
+  await expect.poll(() => node.absence(SHOP), { timeout: 20_000 }).toBeUndefined();
+  expect([await node.latest(SHOP), await databaseKit.history(node.reader, SHOP)]).toEqual([7, TEXTS]);
+  expect([logged, existsSync(join(directory, 'damage'))]).toEqual([['database-rebuilding'], false]);
 });

@@ -125,7 +125,11 @@ describe('the metadata of a State View', () => {
     ['a long description', { description: 'x'.repeat(4097) }, '.description must be at most 4096 bytes of UTF-8'],
     ['no event types', { events: [] }, '.events must name at least one event type'],
     ['presenter version 0', { presenter: { name: 'p', version: 0 } }, '.presenter.version must be an integer from 1'],
-    ['a source parameter', selecting({ source: P }), '.event_selector.source.parameter must be a value: a source cannot be a parameter'],
+    [
+      'a source parameter',
+      selecting({ source: P }),
+      '.event_selector.source.parameter must be a value: a source cannot be a parameter',
+    ],
     ['parameter a.b', selecting({ stream: { parameter: 'a.b' } }), '.event_selector.stream.parameter must be a letter'],
     ['many types', { events: many(50_000) }, `.event_selector must consist of at most 256 selectors, ${WITH_MORE}`],
     ['alternatives', { events: many(20), ...selecting(WIDE) }, '.event_selector must come to at most 256 alternatives'],

@@ -79,6 +79,7 @@ const health: Telemetry['health'] = {
   recordedAhead: { count: 2, database: 'shop', aheadMs: 4000 },
   diverged: 1,
   lacking: 0,
+  rebuilds: { groups: 2, bytes: 300, damaged: 1 },
 };
 
 function found(): Telemetry {

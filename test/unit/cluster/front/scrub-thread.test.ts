@@ -83,6 +83,7 @@ it.each(DAMAGES)('reports %s', async (_what, damage, says) => {
       isDamaged = true;
       void damage(world);
     },
+    onDamaged: failed.resolve,
     onFailure: failed.resolve,
   });
   onTestFinished(async () => thread.close());
@@ -101,6 +102,7 @@ it('ends on request, while a round is in progress or between two', async () => {
       storeDirectory: directory,
       pace: { ...PACE, roundMs },
       onVerified: () => verified.resolve(),
+      onDamaged: verified.reject,
       onFailure: verified.reject,
     });
     await verified.promise;

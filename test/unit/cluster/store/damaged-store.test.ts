@@ -104,7 +104,7 @@ describe('a damaged LevelDB (W18)', () => {
   });
 
   it('is removed after a process noted it', async () => {
-    noteDamage(directory, { text: 'a table cannot be read', isOfStore: true });
+    noteDamage(directory, { text: 'a table cannot be read', groups: [], isOfStore: true });
     expect(await removal()).toBe('a table cannot be read');
   });
 
@@ -146,7 +146,7 @@ describe('a damaged LevelDB (W18)', () => {
   it('is left as it is while another process has it open', async () => {
     const opened = await openDataDirectory(directory, OPTIONS);
     const files = readdirSync(opened.storeDirectory);
-    noteDamage(directory, { text: 'a table cannot be read', isOfStore: true });
+    noteDamage(directory, { text: 'a table cannot be read', groups: [], isOfStore: true });
     expect(openedElsewhere(directory)).toMatch(/^DataDirectoryInUse /);
     expect(readdirSync(opened.storeDirectory)).toEqual(files);
     expect(rowsIn(opened)).toBe(ROWS);

@@ -10,6 +10,7 @@ import { membershipOf } from '#raft';
 import { Ledger } from '#storage';
 import { databaseMachines } from '../../../../src/cluster/database-machines.ts';
 import { membersIn } from '../../../../src/cluster/state-transfer.ts';
+import { noteDamage } from '../../../../src/cluster/store/damage-note.ts';
 import { type DataDirectory, openDataDirectory } from '../../../../src/cluster/store/data-directory.ts';
 import { type LedgerStore, ledgerStore } from '../../../../src/cluster/store/ledger-store.ts';
 import { IDENTITY_KEY, JOINING_KEY, readIdentity, writeIdentity } from '../../../../src/cluster/store/node-rows.ts';
@@ -92,6 +93,16 @@ it('the alarm is raised from the note of damage until databases were audited', a
   expect(seen.splice(0)).toEqual([true]);
   clearSuspicion();
   expect([seen, existsSync(join(directory, 'damage'))]).toEqual([[false], false]);
+});
+
+it('a note of damage names databases', async () => {
+  noteDamage(directory, { text: 'a row', groups: [toGroupId(7)], isOfStore: false });
+  noteDamage(directory, { text: 'another row', groups: [toGroupId(12)], isOfStore: false });
+  const { store, isSuspect, damaged, clearSuspicion } = await openDataDirectory(directory, OPTIONS);
+  await store.close();
+  expect([isSuspect, [...damaged]]).toEqual([false, [7, 12]]);
+  clearSuspicion();
+  expect(existsSync(join(directory, 'damage'))).toBe(false);
 });
 
 it('a store is not created next to a log, nor an identity next to a log or rows of databases', async () => {

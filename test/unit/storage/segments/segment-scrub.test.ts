@@ -2,6 +2,7 @@
 // files that a running node changes or deletes have none. Method: a simulated disk.
 import { expect, it } from 'vitest';
 import { type GroupId, toGroupId } from '#base';
+import { HistoryFault } from '#kv';
 import { BLOCK_BYTES } from '../../../../src/storage/segments/segment-format.ts';
 import { scrubSegments } from '../../../../src/storage/segments/segment-scrub.ts';
 import { recordsAt } from '../../../support/history-records.ts';
@@ -28,6 +29,7 @@ function finish(scrub: ReturnType<typeof scrubSegments>): number {
   let bytes = 0;
   for (let step = scrub.next(); step.done !== true; step = scrub.next()) {
     if (step.value === 'not-now') return -1;
+    if (step.value instanceof HistoryFault) throw step.value;
     bytes += step.value;
   }
   return bytes;
