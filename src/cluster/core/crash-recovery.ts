@@ -177,6 +177,9 @@ async function rebuild(ports: RecoveryPorts, binding: Binding, checkpoint: Durab
   return { ...rebuilt, history: kv.historyEnd(binding.group) };
 }
 
+/** Rows that a power failure took, because they were not synced. */
+const LOST = { fault: undefined };
+
 /** Undefined when the state is whole. */
 async function lostRows(
   { kv, machines, isSuspect }: RecoveryPorts,
@@ -185,9 +188,8 @@ async function lostRows(
   checkpoint: DurableMark,
 ): Promise<Pick<LostRows, 'fault'> | undefined> {
   // A batch may have lost its rows and kept its records, or the other way round.
-  const isCut = (await kv.cutHistory(group, applied.end, checkpoint.history)) !== applied.end;
-  const isLater = applied.index > checkpoint.index;
-  if (isCut || (isLater && !(await machines.verify(kv, group, checkpoint)))) return { fault: undefined };
+  if ((await kv.cutHistory(group, applied.end, checkpoint.history)) !== applied.end) return LOST;
+  if (applied.index > checkpoint.index && !(await machines.verify(kv, group, checkpoint))) return LOST;
   if (isSuspect !== true) return undefined;
   // Before rows are deleted that could not be made again.
   await kv.verifyHistory(group, applied.end, checkpoint.history.end);

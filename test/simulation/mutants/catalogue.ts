@@ -108,7 +108,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'holes-not-verified',
     file: 'src/cluster/core/crash-recovery.ts',
-    find: '  if (applied.index > checkpoint.index && !(await machines.verify(kv, group, checkpoint))) return false;\n',
+    find: '  if (applied.index > checkpoint.index && !(await machines.verify(kv, group, checkpoint))) return LOST;\n',
     replace: '',
     breaks: 'rows that a power failure lost are taken for applied',
     run: { first: [16] },

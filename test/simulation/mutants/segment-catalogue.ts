@@ -52,7 +52,7 @@ export const SEGMENT_MUTANTS: readonly Mutant[] = [
   {
     name: 'history-beyond-the-rows-kept',
     file: 'src/cluster/core/crash-recovery.ts',
-    find: '  if ((await kv.cutHistory(group, applied.end, checkpoint.history)) !== applied.end) return false;\n',
+    find: '  if ((await kv.cutHistory(group, applied.end, checkpoint.history)) !== applied.end) return LOST;\n',
     replace: '',
     breaks: 'records without rows stay in a history that is written on',
   },
