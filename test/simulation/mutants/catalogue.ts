@@ -111,7 +111,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: '  if (applied.index > checkpoint.index && !(await machines.verify(kv, group, checkpoint))) return LOST;\n',
     replace: '',
     breaks: 'rows that a power failure lost are taken for applied',
-    run: { first: [16] },
+    run: { first: [79] },
   },
   {
     name: 'idempotence-forgotten',

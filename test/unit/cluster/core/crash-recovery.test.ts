@@ -1,6 +1,6 @@
 // Goal: a start makes a history whole before it cuts the next one. Method: a store that cuts less than it should.
 import { expect, it } from 'vitest';
-import { type GroupId, toGroupId, toLogIndex, toRevision, toTerm } from '#base';
+import { type GroupId, NO_BYTES, toGroupId, toLogIndex, toRevision, toTerm } from '#base';
 import { NO_CHECKPOINT, type RecoveredGroup } from '#storage';
 import { recoverDatabases } from '../../../../src/cluster/core/crash-recovery.ts';
 import { databaseMachines } from '../../../../src/cluster/database-machines.ts';
@@ -36,4 +36,20 @@ it('rebuilds a history that is not whole before the next one is cut: a rebuild s
   expect(plan).toEqual({ behind: [], orphans: [9], ahead: [], restarts: [] });
   const due = ['100 is cut at 100', '100 is rebuilt', '101 is cut at 100', '102 is cut at 100', '102 is rebuilt'];
   expect(steps).toEqual(due);
+});
+
+it('rebuilds a state that lacks rows of entries after its checkpoint', async () => {
+  const group = toGroupId(100);
+  const entry = { index: toLogIndex(4), term: toTerm(1), payload: NO_BYTES, level: 1 };
+  const rebuilt: number[] = [];
+  const kv = withMethods(memoryKv(), { cutHistory: async (_group, position) => position });
+  const machines = withMethods(databaseMachines, {
+    markOf: () => (rebuilt.length > 0 ? MARK : { ...MARK, index: entry.index }),
+    verify: async () => false,
+    rebuild: async (_, binding) => rebuilt.push(binding.group) > 0,
+  });
+  const groups = new Map([[group, { ...recovered(group), entries: [entry] }]]);
+  const syncStore = async (): Promise<void> => undefined;
+  await recoverDatabases({ kv, machines, syncStore }, { groups, tombstones: new Set() }, [bindingOn(group, [1])]);
+  expect(rebuilt).toEqual([group]);
 });
