@@ -4,12 +4,24 @@
  * Only the new secret is written to stdout, so that it can be piped; its description goes to stderr. Exit code 0: done.
  * 1: refused, or no answer; the reason is on stderr. 2: the command line is malformed.
  */
-import { failure, messageOf, ok, quote, type Result } from '#base';
+import { failure, ok, quote, type Result } from '#base';
 import { isKeyId } from '#model';
-import { type CommandPorts, refused, runCommandLine, table } from './command-output.ts';
+import { type CommandPorts, runCommandLine, table } from './command-output.ts';
+import {
+  API_OPTIONS,
+  API_URL_DEFAULT,
+  type ApiAccess,
+  type ApiPorts,
+  type ApiRequest,
+  jsonOf,
+  type Members,
+  memberOf,
+  openApi,
+  readApiAccess,
+  textIn,
+} from './http-api.ts';
 import { misplacedOptions, readDuration, readOptions } from './option-faults.ts';
 
-const DEFAULT_URL = 'http://127.0.0.1:3000';
 /** Per kind of credential: the path of the API, and the member of a list answer. */
 const KINDS = {
   key: { path: '/api/v1/auth/keys', list: 'keys' },
@@ -36,16 +48,11 @@ cairn auth token, for every principal:
   revoke ID                         Revokes a token.
 
 FILE contains your key, such as the file of --auth-bootstrap-key-file; - reads it from stdin. URL is the HTTP API of any node,
-${DEFAULT_URL} by default. TIME is a number and s, m, h or d. --json prints the answer of the server. --tls-ca-file
+${API_URL_DEFAULT} by default. TIME is a number and s, m, h or d. --json prints the answer of the server. --tls-ca-file
 names certificate authorities in PEM to trust for an https URL, in addition to those of Node.js.
 `;
 
-export interface AuthPorts extends CommandPorts {
-  readonly fetch: typeof fetch;
-  /** Reads a file; `-` reads stdin. */
-  readonly read: (file: string) => string;
-  /** Adds certificate authorities to those that the process trusts. */
-  readonly trust: (authorities: string, file: string) => void;
+export interface AuthPorts extends CommandPorts, ApiPorts {
   readonly nowMs: () => number;
 }
 
@@ -60,9 +67,7 @@ type Kind = keyof typeof KINDS;
 interface Asked {
   readonly kind: Kind;
   readonly order: Order;
-  readonly url: string;
-  readonly keyFile: string;
-  readonly caFile: string | undefined;
+  readonly access: ApiAccess;
   readonly isJson: boolean;
 }
 
@@ -73,61 +78,31 @@ export function authCommand(args: readonly string[], ports: AuthPorts): Promise<
 }
 
 /** @throws DatabaseError: the command is refused */
-async function carryOut({ kind, order, url, keyFile, caFile, isJson }: Asked, ports: AuthPorts): Promise<number> {
-  const secret = orRefused('the key cannot be read', () => ports.read(keyFile).trim());
-  if (caFile !== undefined) {
-    orRefused('--tls-ca-file cannot be used', () => ports.trust(ports.read(caFile), caFile));
-  }
-  const { method, path, body } = requestOf(kind, order, ports.nowMs());
-  const init = {
-    method,
-    redirect: 'error',
-    headers: { accept: 'application/json', 'content-type': 'application/json', 'x-api-key': secret },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-  } as const;
-  const asked = ports.fetch(new URL(path, url), init).then(async (reply) => ({ reply, text: await reply.text() }));
-  const { reply, text } = await asked.catch((cause: unknown) => {
-    // The error of fetch only says that it failed; its cause has the reason.
-    const failed = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause;
-    throw refused(`no answer from ${url} (${messageOf(failed)})`);
-  });
-  if (!reply.ok) throw refused(reasonOf(text) ?? `${url} answered ${reply.status}; it may not be a Cairn node`);
+async function carryOut({ kind, order, access, isJson }: Asked, ports: AuthPorts): Promise<number> {
+  const { body } = await openApi(access, ports)(requestOf(kind, order, ports.nowMs()));
+  const text = body.toString();
   if (isJson) ports.out(text === '' ? '{}\n' : `${text}\n`);
   else show({ kind, order }, text, ports);
   return 0;
 }
 
-function orRefused<Value>(what: string, work: () => Value): Value {
-  try {
-    return work();
-  } catch (cause) {
-    throw refused(`${what}: ${messageOf(cause)}`);
-  }
-}
-
-interface Request {
-  readonly method: string;
-  readonly path: string;
-  readonly body?: object;
-}
-
-function requestOf(kind: Kind, order: Order, nowMs: number): Request {
+function requestOf(kind: Kind, order: Order, nowMs: number): ApiRequest {
   const { path } = KINDS[kind];
   switch (order.kind) {
     case 'create': {
       const { name, roles, seconds } = order;
-      if (seconds === undefined) return { method: 'POST', path, body: { name, roles } };
+      if (seconds === undefined) return { method: 'POST', path, body: JSON.stringify({ name, roles }) };
       const expiry =
         kind === 'token'
           ? { expires_in_seconds: seconds }
           : { expires_at: new Date(nowMs + seconds * 1000).toISOString() };
-      return { method: 'POST', path, body: { name, roles, ...expiry } };
+      return { method: 'POST', path, body: JSON.stringify({ name, roles, ...expiry }) };
     }
     case 'list':
-      return { method: 'GET', path };
+      return { path };
     case 'rotate': {
       const body = order.seconds === undefined ? {} : { overlap_seconds: order.seconds };
-      return { method: 'POST', path: `${path}/${order.id}/rotate`, body };
+      return { method: 'POST', path: `${path}/${order.id}/rotate`, body: JSON.stringify(body) };
     }
     case 'revoke':
       return { method: 'DELETE', path: `${path}/${order.id}` };
@@ -175,60 +150,30 @@ function shown(key: Members): Shown {
   return { id: textIn(key, 'id'), name: textIn(key, 'name'), roles, expiry, by: textIn(key, 'created_by') };
 }
 
-/** Members of an answer, none of them assured: the server may be of another release, or not Cairn. */
-type Members = Readonly<Record<string, unknown>>;
-
-const isMembers = (value: unknown): value is Members => typeof value === 'object' && value !== null;
-
-function memberOf(value: unknown): Members {
-  return isMembers(value) ? value : {};
-}
-
-function jsonOf(text: string): Members {
-  try {
-    return memberOf(JSON.parse(text));
-  } catch {
-    return {};
-  }
-}
-
-function textIn(members: Members, name: string): string {
-  const value = members[name];
-  return typeof value === 'string' ? value : '';
-}
-
-function reasonOf(text: string): string | undefined {
-  return textIn(memberOf(jsonOf(text)['error']), 'message') || undefined;
-}
-
 const OPTIONS = {
   'expires-in': { type: 'string', of: 'create' },
   json: { type: 'boolean' },
-  'key-file': { type: 'string' },
   name: { type: 'string', of: 'create' },
   overlap: { type: 'string', of: 'rotate' },
   roles: { type: 'string', of: 'create' },
-  'tls-ca-file': { type: 'string' },
-  url: { type: 'string' },
+  ...API_OPTIONS,
 } as const;
 
 function readArguments(args: readonly string[]): Result<Asked, readonly string[]> {
   const given = readOptions(args, OPTIONS);
   if (given.kind === 'failure') return given;
   const { values, positionals } = given.value;
-  const { url = DEFAULT_URL, 'key-file': keyFile, 'tls-ca-file': caFile, json: isJson = false } = values;
+  const { json: isJson = false } = values;
   const faults: string[] = [];
+  const access = readApiAccess(values, faults);
   const [what, ...words] = positionals;
   const kind = what === 'key' || what === 'token' ? what : undefined;
   if (kind === undefined) faults.push(`unknown command ${quote(what ?? '')}; commands are key and token`);
   const order = kind && readOrder(words, { kind, values, faults });
   const whose = kind === 'token' ? 'your key' : 'the key of an administrator';
-  if (keyFile === undefined) faults.push(`--key-file is missing: a file with ${whose}`);
-  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
-    faults.push(`--url is ${quote(url)}; it must be the URL of an HTTP API, such as ${DEFAULT_URL}`);
-  }
-  if (kind === undefined || order === undefined || keyFile === undefined || faults.length > 0) return failure(faults);
-  return ok({ kind, order, url, keyFile, caFile, isJson });
+  if (access.keyFile === undefined) faults.push(`--key-file is missing: a file with ${whose}`);
+  if (kind === undefined || order === undefined || faults.length > 0) return failure(faults);
+  return ok({ kind, order, access, isJson });
 }
 
 type Values = { readonly [Name in 'name' | 'roles' | 'expires-in' | 'overlap']?: string };

@@ -45,6 +45,24 @@ export function refused(reason: string): DatabaseError {
   return new DatabaseError('unavailable', reason);
 }
 
+export interface ProgressPorts extends CommandPorts {
+  readonly nowMs: () => number;
+  /** Stderr is a terminal. */
+  readonly isTerminal: boolean;
+}
+
+const PROGRESS_MS = 5_000;
+
+/** Returns a function that writes its text to stderr at most every 5 s, and only if wanted or on a terminal. */
+export function progressTo({ err, nowMs, isTerminal }: ProgressPorts, isWanted = false): (text: string) => void {
+  let shownMs = nowMs();
+  return (text) => {
+    if (!(isWanted || isTerminal) || nowMs() - shownMs < PROGRESS_MS) return;
+    shownMs = nowMs();
+    err(`${text}\n`);
+  };
+}
+
 /** Formats a text table: columns as wide as their cells, with two spaces between. */
 export function table(rows: readonly (readonly string[])[]): readonly string[] {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));

@@ -1,5 +1,6 @@
 /** Dispatches the command `cairn` to its subcommands, and sets the exit code. */
 import type { AskAdmin } from '#cluster';
+import type { AuthPorts } from './auth-command.ts';
 import type { ClientFiles } from './cluster-arguments.ts';
 import { readInvocation } from './config.ts';
 import { renderHelp } from './help.ts';
@@ -67,6 +68,24 @@ async function administrate(args: readonly string[]): Promise<void> {
 /** Calls the HTTP API of a running node. */
 async function authorise(args: readonly string[]): Promise<void> {
   const { authCommand } = await import('./auth-command.ts');
+  process.exitCode = await authCommand(args, await clientPorts());
+}
+
+/** Reads from the HTTP API of a running node, or writes to it. */
+async function transfer(name: 'export' | 'import', args: readonly string[]): Promise<void> {
+  const { transferCommand } = await import('./transfer-command.ts');
+  const { createReadStream } = await import('node:fs');
+  const { setTimeout: sleep } = await import('node:timers/promises');
+  // The command fails with the error of its write.
+  process.stdout.on('error', () => undefined);
+  const write = (text: string): Promise<void> =>
+    new Promise((done, fail) => process.stdout.write(text, (error) => (error ? fail(error) : done())));
+  const input = (file: string): AsyncIterable<Uint8Array> => (file === '-' ? process.stdin : createReadStream(file));
+  const isTerminal = process.stderr.isTTY;
+  process.exitCode = await transferCommand(name, args, { ...(await clientPorts()), isTerminal, sleep, write, input });
+}
+
+async function clientPorts(): Promise<AuthPorts> {
   const { readFileSync } = await import('node:fs');
   const read = (file: string): string => readFileSync(file === '-' ? 0 : file, 'utf8');
   const { getCACertificates, setDefaultCACertificates } = process.getBuiltinModule('node:tls');
@@ -75,7 +94,7 @@ async function authorise(args: readonly string[]): Promise<void> {
     const authorities = certificatesIn(content, file, '--tls-ca-file').map(String);
     setDefaultCACertificates([...getCACertificates(), ...authorities]);
   };
-  process.exitCode = await authCommand(args, { fetch, read, trust, nowMs: () => Date.now(), ...OUTPUT });
+  return { fetch, read, trust, nowMs: () => Date.now(), ...OUTPUT };
 }
 
 /** Works on the data directory of a stopped node. */
@@ -121,6 +140,8 @@ const COMMANDS: ReadonlyMap<string, (args: readonly string[]) => Promise<void>> 
   ['rejoin', rejoin],
   ['backup', backUp],
   ['restore', restore],
+  ['export', (args) => transfer('export', args)],
+  ['import', (args) => transfer('import', args)],
 ]);
 
 /** Loads the server only here, so that `--help` does not wait for it. */

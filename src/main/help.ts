@@ -14,6 +14,8 @@ export function renderHelp(): string {
        cairn rejoin --data-dir DIRECTORY  Lets a removed node join as a new one; see cairn rejoin --help.
        cairn backup --data-dir DIRECTORY  Archives the databases of a stopped node; see cairn backup --help.
        cairn restore --from DIRECTORY     Founds a cluster from an archive; see cairn restore --help.
+       cairn export --database NAME       Writes the events of a database as lines of JSON; see cairn export --help.
+       cairn import --database NAME       Commits events from lines of JSON; see cairn import --help.
 
 Starts one node. Every setting is also an environment variable: --grpc-port is CAIRN_GRPC_PORT. A flag overrides a
 variable. When the node is ready, it prints one line of JSON to stdout. Logs go to stderr.

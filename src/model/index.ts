@@ -134,6 +134,7 @@ export {
   textsFrom,
 } from './json-read.ts';
 export { isWellFormedJson } from './json-scan.ts';
+export { writeJson } from './json-write.ts';
 export {
   COMMAND_BODY_BYTES_MAX,
   COMPONENT_BYTES_MAX,

@@ -1,0 +1,116 @@
+/** Requests of commands to the HTTP API of a node: their options, the credential, and the reason of a refusal. */
+import { messageOf, quote } from '#base';
+import { refused } from './command-output.ts';
+
+export const API_URL_DEFAULT = 'http://127.0.0.1:3000';
+
+export const API_OPTIONS = {
+  'key-file': { type: 'string' },
+  'tls-ca-file': { type: 'string' },
+  url: { type: 'string' },
+} as const;
+
+export type ApiOptions = { readonly [Name in keyof typeof API_OPTIONS]?: string };
+
+export interface ApiAccess {
+  readonly url: string;
+  readonly keyFile: string | undefined;
+  readonly caFile: string | undefined;
+}
+
+export interface ApiPorts {
+  readonly fetch: typeof fetch;
+  /** Reads a file; `-` reads stdin. */
+  readonly read: (file: string) => string;
+  /** Adds certificate authorities to those that the process trusts. */
+  readonly trust: (authorities: string, file: string) => void;
+  /** Absent: a request is sent once. Otherwise it is repeated when the server is busy, and says for how long. */
+  readonly sleep?: (ms: number) => Promise<void>;
+}
+
+export interface ApiRequest {
+  readonly method?: string;
+  readonly path: string;
+  readonly body?: string;
+}
+
+export interface ApiReply {
+  readonly headers: Headers;
+  readonly body: Buffer;
+}
+
+/** @throws DatabaseError: there is no answer, or none of success */
+export type AskApi = (request: ApiRequest) => Promise<ApiReply>;
+
+const REPETITIONS_MAX = 60;
+
+/** Reads the options; adds a fault for a malformed URL. */
+export function readApiAccess(values: ApiOptions, faults: string[]): ApiAccess {
+  const { url = API_URL_DEFAULT, 'key-file': keyFile, 'tls-ca-file': caFile } = values;
+  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
+    faults.push(`--url is ${quote(url)}; it must be the URL of an HTTP API, such as ${API_URL_DEFAULT}`);
+  }
+  return { url, keyFile, caFile };
+}
+
+/** Reads the key and the certificate authorities. @throws DatabaseError: a file cannot be used */
+export function openApi({ url, keyFile, caFile }: ApiAccess, { fetch, read, trust, sleep }: ApiPorts): AskApi {
+  const key = keyFile && orRefused('the key cannot be read', () => read(keyFile).trim());
+  if (caFile !== undefined) orRefused('--tls-ca-file cannot be used', () => trust(read(caFile), caFile));
+  const headers = { accept: 'application/json', 'content-type': 'application/json', ...(key && { 'x-api-key': key }) };
+  return async ({ method = 'GET', path, body }) => {
+    const init = { method, redirect: 'error', headers, ...(body !== undefined && { body }) } as const;
+    for (let count = 0; ; count++) {
+      const asked = fetch(new URL(path, url), init).then(async (reply) => ({
+        reply,
+        bytes: await reply.arrayBuffer(),
+      }));
+      const { reply, bytes } = await asked.catch((cause: unknown) => {
+        // The error of fetch only says that it failed; its cause has the reason.
+        const failed = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause;
+        throw refused(`no answer from ${url} (${messageOf(failed)})`);
+      });
+      const answer = Buffer.from(bytes);
+      if (reply.ok) return { headers: reply.headers, body: answer };
+      const seconds = Number(reply.headers.get('retry-after'));
+      if (sleep === undefined || !(seconds > 0) || count === REPETITIONS_MAX) {
+        throw refused(reasonOf(answer.toString()) ?? `${url} answered ${reply.status}; it may not be a Cairn node`);
+      }
+      await sleep(seconds * 1000);
+    }
+  };
+}
+
+function orRefused<Value>(what: string, work: () => Value): Value {
+  try {
+    return work();
+  } catch (cause) {
+    throw refused(`${what}: ${messageOf(cause)}`);
+  }
+}
+
+/** Members of an answer, none of them assured: the server may be of another release, or not Cairn. */
+export type Members = Readonly<Record<string, unknown>>;
+
+const isMembers = (value: unknown): value is Members => typeof value === 'object' && value !== null;
+
+export function memberOf(value: unknown): Members {
+  return isMembers(value) ? value : {};
+}
+
+export function jsonOf(text: string): Members {
+  try {
+    return memberOf(JSON.parse(text));
+  } catch {
+    return {};
+  }
+}
+
+export function textIn(members: Members, name: string): string {
+  const value = members[name];
+  return typeof value === 'string' ? value : '';
+}
+
+function reasonOf(text: string): string | undefined {
+  return textIn(memberOf(jsonOf(text)['error']), 'message') || undefined;
+}
