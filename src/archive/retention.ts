@@ -42,7 +42,7 @@ export async function pruneArchive(ports: ArchivePorts, databaseId: string, kept
   const manifests = await store.list(manifestsOf(databaseId));
   const removed = manifests.filter((name) => isUpTo(last, name) && !kept.has(numberIn(name)));
   await forEach(removed, (name) => store.remove(name));
-  // By number, because a listing may conceal some.
+  // Manifests are read by their numbers, because a listing may conceal some.
   const named = new Set<string>();
   await forEach([...kept], async (number) => {
     const found = await readManifest(ports, databaseId, number);

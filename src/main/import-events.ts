@@ -25,9 +25,9 @@ import { type AskApi, jsonOf, type Members, memberOf, textIn } from './http-api.
 
 export interface ImportedEvent {
   readonly line: number;
-  /** As it is sent. */
+  /** The JSON that is sent. */
   readonly text: string;
-  /** As it is stored. */
+  /** The bytes that are stored. */
   readonly bytes: Uint8Array;
   readonly id: string;
   /** In the database that it was exported from. */

@@ -298,7 +298,7 @@ it('an object whose lists others have changed, so that they do not merge, is rep
   await act();
   const { spec, metadata } = store.get(target);
   const apply = store.apply.bind(store);
-  // As the API server, which merges ports by their numbers.
+  // The API server does the same: it merges ports by their numbers.
   store.apply = (at, body, manager) => {
     const found = store.get(at)['spec'];
     if (!isDeepStrictEqual(found, body['spec'])) throw new Refusal(422, 'Invalid', 'Duplicate value: "grpc"');
