@@ -190,10 +190,8 @@ async function lostRows(
   // A batch may have lost its rows and kept its records, or the other way round.
   if ((await kv.cutHistory(group, applied.end, checkpoint.history)) !== applied.end) return LOST;
   if (applied.index > checkpoint.index && !(await machines.verify(kv, group, checkpoint))) return LOST;
-  if (isSuspect !== true) return undefined;
-  // Before rows are deleted that could not be made again.
-  await kv.verifyHistory(group, applied.end, checkpoint.history.end);
-  const fault = await machines.audit(kv, group);
+  // A damaged segment is no reason to withdraw whole rows: they could not be made again.
+  const fault = isSuspect === true ? await machines.audit(kv, group) : undefined;
   return fault === undefined ? undefined : { fault };
 }
 

@@ -159,6 +159,7 @@ async function mendedCopies(store: LedgerStore, parts: Parts): Promise<ReadonlyM
   for (const [binding, { group: origin }] of held) {
     const applied = appliedIn(store, origin);
     assert(applied !== undefined, 'A repaired database has its applied row', origin);
+    await store.verifyHistory(origin, applied.end, log.groups.get(origin)?.checkpoint.history.end ?? 0);
     copies.set(binding.group, { binding, origin, applied, log: log.groups.get(origin) });
   }
   return copies;

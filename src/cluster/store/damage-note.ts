@@ -4,7 +4,7 @@
  * Damage may be found long after a start, and the node is restarted automatically: without the note it would serve the
  * damaged rows again until the damage is found once more. With the line `group N`, the next start rebuilds the rows of
  * that database from its history, in the background. With the line `store`, LevelDB is removed before, so that all
- * databases are rebuilt. With neither, the start verifies every history and audits the rows of every database.
+ * databases are rebuilt. With neither, the start audits the rows of every database.
  */
 import { closeSync, fsyncSync, openSync, readFileSync, rmSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,7 +12,8 @@ import { DatabaseError, type GroupId, toGroupId } from '#base';
 
 const NAME = 'damage';
 const STORE_LINE = 'store';
-const GROUP_LINE = /^group (\d+)$/;
+/** Any other line is text: a damaged note must not keep the node from starting. */
+const GROUP_LINE = /^group ([1-9]\d{0,8})$/;
 
 export interface DamageNote {
   /** Without the lines `store` and `group N`. */

@@ -1,6 +1,7 @@
 // Goal: a start makes a history whole before it cuts the next one. Method: a store that cuts less than it should.
 import { expect, it } from 'vitest';
 import { type GroupId, NO_BYTES, toGroupId, toLogIndex, toRevision, toTerm } from '#base';
+import { HistoryFault } from '#kv';
 import { NO_CHECKPOINT, type RecoveredGroup } from '#storage';
 import { recoverDatabases } from '../../../../src/cluster/core/crash-recovery.ts';
 import { databaseMachines } from '../../../../src/cluster/database-machines.ts';
@@ -52,4 +53,21 @@ it('rebuilds a state that lacks rows of entries after its checkpoint', async () 
   const syncStore = async (): Promise<void> => undefined;
   await recoverDatabases({ kv, machines, syncStore }, { groups, tombstones: new Set() }, [bindingOn(group, [1])]);
   expect(rebuilt).toEqual([group]);
+});
+
+it('whole rows stay in use after damage was noted, although their history is damaged: they could not be made again', async () => {
+  const group = toGroupId(100);
+  const fault = new HistoryFault(group, { from: 0, to: 40 }, { isMissing: false, text: 'a wrong checksum' });
+  const kv = withMethods(memoryKv(), {
+    cutHistory: async (_, position) => position,
+    verifyHistory: () => Promise.reject(fault),
+  });
+  const machines = withMethods(databaseMachines, { markOf: () => MARK, audit: async () => undefined });
+  const log = { groups: new Map([[group, recovered(group)]]), tombstones: new Set<GroupId>() };
+  const postponed: unknown[] = [];
+  const syncStore = async (): Promise<void> => undefined;
+  await recoverDatabases({ kv, machines, syncStore, isSuspect: true }, log, [bindingOn(group, [1])], async (lost) => {
+    return postponed.push(lost) > 0;
+  });
+  expect(postponed).toEqual([]);
 });
