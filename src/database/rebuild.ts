@@ -25,8 +25,8 @@ import { DatabaseReader, type DatabaseSource } from './reader.ts';
 import type { DurablePoint } from './verify.ts';
 import { walkHistory } from './walks.ts';
 
-/** Bytes of records that are indexed between two writes. */
-const SLICE_BYTES = 1024 * 1024;
+/** Bytes of records that are indexed between two writes. Meanwhile the thread does nothing else. */
+const SLICE_BYTES = 256 * 1024;
 const FILTER_BYTES_MAX = 64 * 1024 * 1024;
 
 export interface RebuildTarget {
