@@ -3,7 +3,8 @@
  * it parses the messages and computes the hashes itself.
  */
 import { createHash } from 'node:crypto';
-import { Client, credentials } from '@grpc/grpc-js';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Client, credentials, status } from '@grpc/grpc-js';
 
 export interface LoggedTransaction {
   readonly revision: number;
@@ -16,9 +17,25 @@ export interface LoggedTransaction {
 
 const SCAN = '/cairn.v1.EventStore/ScanLogBatches';
 const FOUND_BYTES_MAX = 64 << 20;
+/** A node that was killed often rebuilds the rows of its databases after its start. */
+const REBUILD_MS_MAX = 60_000;
+const RETRY_MS = 50;
 
-/** The transactions from `startRevision` to the latest. */
+/** The transactions from `startRevision` to the latest. Asks again while the database is unavailable. */
 export async function readLog(address: string, database: string, startRevision: number): Promise<LoggedTransaction[]> {
+  const endMs = performance.now() + REBUILD_MS_MAX;
+  for (;;) {
+    try {
+      return await readOnce(address, database, startRevision);
+    } catch (failure) {
+      const isUnavailable = failure instanceof Error && 'code' in failure && failure.code === status.UNAVAILABLE;
+      if (!isUnavailable || performance.now() > endMs) throw failure;
+    }
+    await delay(RETRY_MS);
+  }
+}
+
+async function readOnce(address: string, database: string, startRevision: number): Promise<LoggedTransaction[]> {
   const client = new Client(address, credentials.createInsecure(), {
     'grpc.max_receive_message_length': FOUND_BYTES_MAX,
   });
@@ -30,13 +47,16 @@ export async function readLog(address: string, database: string, startRevision: 
   const same = (bytes: Buffer): Buffer => bytes;
   const stream: AsyncIterable<Buffer> = client.makeServerStreamRequest(SCAN, same, same, request);
   const transactions: LoggedTransaction[] = [];
-  for await (const batch of stream) {
-    for (const field of fields(batch)) {
-      const transaction = parseTransaction(field.bytes);
-      if (transaction.revision >= startRevision) transactions.push(transaction);
+  try {
+    for await (const batch of stream) {
+      for (const field of fields(batch)) {
+        const transaction = parseTransaction(field.bytes);
+        if (transaction.revision >= startRevision) transactions.push(transaction);
+      }
     }
+  } finally {
+    client.close();
   }
-  client.close();
   return transactions;
 }
 
