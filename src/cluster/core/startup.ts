@@ -1,7 +1,7 @@
 /**
  * Starts a core from the data on disk: first the catalog, which names the databases; then each database is repaired
- * (crash-recovery.ts); then groups that lag and groups with other members are opened, and replay their logs. If rows
- * of a database must be rebuilt, it follows in the background (rebuilds.ts).
+ * (crash-recovery.ts); then groups that lag and groups with other members are opened, and replay their logs. A database
+ * with lost or damaged rows is opened later: rebuilds.ts makes its rows again in the background first.
  */
 import { CATALOG_GROUP, type GroupId } from '#base';
 import { groupsWithRows } from '#database';
