@@ -61,13 +61,13 @@ export function machinesWith(options: Pick<MachineOptions, 'segmentBytes'>): Mac
     verify: async (kv, group, durable) => (await verifyHistory(sourceOf(kv, group), durable)) === undefined,
     audit: (kv, group) => auditDatabase({ kv, group }),
     withdraw: withdrawRows,
-    rebuild: ({ kv, syncStore }, binding, durable, goesOn) => {
-      const target = { durable, created: newDatabaseOf(binding), syncStore, goesOn, ...options };
+    rebuild: ({ kv, syncStore }, binding, durable, mayContinue) => {
+      const target = { durable, created: newDatabaseOf(binding), syncStore, mayContinue, ...options };
       return rebuildDerived(kv, sourceOf(kv, binding.group), target);
     },
     standingOf: (kv, group) => new DatabaseReader(sourceOf(kv, group)).applied(),
-    copyOrigin: (kv, binding, goesOn) =>
-      copyRows(kv, sourceOf(kv, recoveryOf(binding).group), sourceOf(kv, binding.group), goesOn),
+    copyOrigin: (kv, binding, mayContinue) =>
+      copyRows(kv, sourceOf(kv, recoveryOf(binding).group), sourceOf(kv, binding.group), mayContinue),
     recoverInto: (batch, kv, binding) => {
       const { group, rootId } = recoveryOf(binding);
       const { databaseId, membership } = newDatabaseOf(binding);

@@ -102,21 +102,21 @@ export interface Machines {
   withdraw(kv: KvStore, group: GroupId, durable: DurableMark): Promise<void>;
   /**
    * Takes the database of the binding to the durable mark: removes later records and makes all rows again. Returns
-   * false when `goesOn` returned false after a slice, which ends at that position of the history.
+   * false when `mayContinue` returned false after a slice, which ends at that position of the history.
    */
   rebuild(
     store: { readonly kv: KvStore; readonly syncStore: () => Promise<void> },
     binding: Binding,
     durable: DurableMark,
-    goesOn: (indexed: number) => boolean,
+    mayContinue: (indexed: number) => boolean,
   ): Promise<boolean>;
   /** The revision of a database in the store, with its chain hash; undefined when there is no such database. */
   standingOf(kv: KvReader, group: GroupId): { readonly revision: Revision; readonly chainHash: Uint8Array } | undefined;
   /**
    * Copies every row of the origin of a recovered database, except the applied row, to the group of that database.
-   * Returns false when `goesOn` returned false in between.
+   * Returns false when `mayContinue` returned false in between.
    */
-  copyOrigin(kv: KvStore, binding: Binding, goesOn: () => boolean): Promise<boolean>;
+  copyOrigin(kv: KvStore, binding: Binding, mayContinue: () => boolean): Promise<boolean>;
   /** Adds the applied row of a recovered database to the batch, which makes it complete. Its other rows are durable. */
   recoverInto(batch: KvBatch, kv: KvReader, binding: Binding): void;
   /**

@@ -38,7 +38,7 @@ export interface RebuildTarget {
   /** Makes every completed write of the store durable. */
   readonly syncStore: () => Promise<void>;
   /** Called after each slice, with its end in the history. */
-  readonly goesOn: (indexed: number) => boolean;
+  readonly mayContinue: (indexed: number) => boolean;
 }
 
 /** Steps 1 and 2, up to the applied row: it is deleted when the store is synced. */
@@ -49,7 +49,7 @@ export async function withdrawRows(store: KvStore, group: GroupId, { history }: 
 }
 
 /**
- * When the promise resolves with true, the rows are durable; with false, `goesOn` returned false in between. Nothing
+ * When the promise resolves with true, the rows are durable; with false, `mayContinue` returned false in between. Nothing
  * else may read or write the group meanwhile.
  * @throws DatabaseError when a durable record is missing or not whole
  */
@@ -71,7 +71,7 @@ interface Rebuild extends RebuildTarget {
 }
 
 async function indexHistory(store: KvStore, rebuild: Rebuild): Promise<boolean> {
-  const { source, start, durable, segmentBytes, syncStore, goesOn } = rebuild;
+  const { source, start, durable, segmentBytes, syncStore, mayContinue } = rebuild;
   const { end } = durable.history;
   // There are no rows, so the filter knows them all.
   const filter = new KeyFilter(FILTER_BYTES_MAX);
@@ -96,7 +96,7 @@ async function indexHistory(store: KvStore, rebuild: Rebuild): Promise<boolean> 
     if (applied.end - written < SLICE_BYTES) continue;
     await write((batch) => writer.flushRowsInto(batch));
     written = applied.end;
-    if (!goesOn(written)) return false;
+    if (!mayContinue(written)) return false;
   }
   if (chain.revision !== durable.revision) {
     const fault = `the history ends with revision ${chain.revision}, before ${durable.revision}`;

@@ -25,13 +25,13 @@ export interface RecoveredInstance {
 /**
  * Copies every row of the origin but its applied row, and its history, to the group of `target`, which has no applied
  * row yet; rows of an earlier attempt are cleared first. Nothing else may write either group meanwhile. False when
- * `goesOn` returned false in between.
+ * `mayContinue` returned false in between.
  */
 export async function copyRows(
   store: KvStore,
   origin: DatabaseSource,
   target: DatabaseSource,
-  goesOn: () => boolean,
+  mayContinue: () => boolean,
 ): Promise<boolean> {
   const [from, to] = [new RowKeys(origin.group), new RowKeys(target.group)];
   const left = to.all();
@@ -39,7 +39,7 @@ export async function copyRows(
   const prefix = to.applied().slice(0, GROUP_PREFIX_BYTES);
   const appliedKey = toHex(from.applied());
   for await (const rows of slices(store.range({ ...from.all(), fillCache: false }))) {
-    if (!goesOn()) return false;
+    if (!mayContinue()) return false;
     const batch = store.batch();
     for (const { key, value } of rows) {
       if (toHex(key) === appliedKey) continue;
@@ -50,7 +50,7 @@ export async function copyRows(
     await store.write(batch);
   }
   await store.copyHistory(origin.group, target.group);
-  return goesOn();
+  return mayContinue();
 }
 
 /** Puts the applied row into the batch: the instance is there with it. Every other row is durable before. */

@@ -53,7 +53,7 @@ export async function rebuild(
     durable,
     created: { ...durable, membership },
     syncStore: noSync,
-    goesOn: () => true,
+    mayContinue: () => true,
     ...options,
   });
 }

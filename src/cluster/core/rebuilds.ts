@@ -136,11 +136,11 @@ export class Rebuilds {
   async #rebuild(current: Withdrawn): Promise<void> {
     const { machines, turns } = this.#ports;
     const { binding, durable } = current;
-    const goesOn = (indexed: number): boolean => {
+    const mayContinue = (indexed: number): boolean => {
       current.indexed = indexed;
       return this.#mayWrite && this.#isWanted(current);
     };
-    const rebuilt = machines.rebuild(this.#ports, binding, durable, goesOn);
+    const rebuilt = machines.rebuild(this.#ports, binding, durable, mayContinue);
     const isDone = await rebuilt.catch((failure: unknown) => this.#fail(current, failure));
     this.#current = undefined;
     this.#running = undefined;

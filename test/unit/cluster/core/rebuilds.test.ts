@@ -32,10 +32,10 @@ async function rebuilding(prepare: (world: CoreWorld, shop: GroupId) => void = (
   await world.crash();
   const { promise, resolve: release } = Promise.withResolvers<void>();
   const begun: GroupId[] = [];
-  const rebuild: Machines['rebuild'] = async (store, binding, durable, goesOn) => {
+  const rebuild: Machines['rebuild'] = async (store, binding, durable, mayContinue) => {
     begun.push(binding.group);
     await promise;
-    return goesOn(0) && databaseKit.machines.rebuild(store, binding, durable, goesOn);
+    return mayContinue(0) && databaseKit.machines.rebuild(store, binding, durable, mayContinue);
   };
   world.machines = withMethods(databaseKit.machines, { rebuild });
   world.log = world.log.crash(0);
