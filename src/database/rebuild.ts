@@ -49,8 +49,8 @@ export async function withdrawRows(store: KvStore, group: GroupId, { history }: 
 }
 
 /**
- * When the promise resolves with true, the rows are durable; with false, `mayContinue` returned false in between. Nothing
- * else may read or write the group meanwhile.
+ * When the promise resolves with true, the rows are durable; with false, `mayContinue` returned false in between.
+ * Nothing else may read or write the group meanwhile.
  * @throws DatabaseError when a durable record is missing or not whole
  */
 export async function rebuildDerived(store: KvStore, source: DatabaseSource, target: RebuildTarget): Promise<boolean> {
