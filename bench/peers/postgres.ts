@@ -154,18 +154,22 @@ async function pgbench(server: Postgres, load: PgbenchLoad): Promise<PgbenchResu
     'postgres',
   ]);
   const [latencies, byScript] = [new Latencies(), load.scripts.map(() => new Latencies())];
+  let [first, last] = [Number.POSITIVE_INFINITY, 0];
   for (const name of readdirSync(server.home).filter((file) => file.startsWith('pgbench-log'))) {
     const file = join(server.home, name);
     for (const line of readFileSync(file, 'utf8').split('\n')) {
-      // Columns: client, transaction, microseconds, script, time.
-      const [, , micros, script] = line.split(' ').map(Number);
+      // Columns: client, transaction, microseconds, script, seconds and microseconds of the time when it ended.
+      const [, , micros, script, second = 0, microsecond = 0] = line.split(' ').map(Number);
       if (micros === undefined) continue;
       latencies.add(micros / 1000);
       byScript[script ?? 0]?.add(micros / 1000);
+      const end = second + microsecond / 1e6;
+      first = Math.min(first, end - micros / 1e6);
+      last = Math.max(last, end);
     }
     rmSync(file);
   }
-  const seconds = load.transactions === undefined ? lasting : latencies.largest / 1000;
+  const seconds = load.transactions === undefined ? lasting : last - first;
   return { calls: latencies.count, seconds, latencies, byScript };
 }
 
