@@ -24,6 +24,8 @@ export interface CairnNode {
   readonly peer: string | undefined;
   /** URL of the metrics. */
   readonly metrics: string;
+  /** URL of MCP; undefined when it is off, as by default. */
+  readonly mcp: string | undefined;
   /** Milliseconds from the start of the process to its ready line. */
   readonly readyMs: number;
   stop(): Promise<void>;
@@ -36,6 +38,7 @@ interface Ready {
   readonly grpc: string;
   readonly http: string;
   readonly metrics: string;
+  readonly mcp?: string;
   readonly peer?: string;
 }
 
@@ -68,6 +71,14 @@ function knows(root: string, setting: string): boolean {
   return readFileSync(join(root, 'docs/configuration.md'), 'utf8').includes(setting);
 }
 
+const PORTS = ['--grpc-port=0', '--http-port=0', '--mcp-port=off', '--metrics-port=0'];
+
+/** These settings, and those of the ports that they do not name. */
+function withPorts(settings: readonly string[]): readonly string[] {
+  const names = new Set(settings.map((each) => each.split('=')[0]));
+  return [...PORTS.filter((each) => !names.has(each.split('=')[0])), ...settings];
+}
+
 /**
  * Starts the compiled server (npm run build) on free ports with additional settings. When the start fails, no process
  * remains.
@@ -78,17 +89,15 @@ export async function startCairn(
   settings: readonly string[] = [],
 ): Promise<CairnNode> {
   const began = performance.now();
-  const ports = ['--grpc-port=0', '--http-port=0', '--mcp-port=off', '--metrics-port=0'];
   // Tables go to stdout, so the node logs only warnings and errors.
   const args = [
     ...build.nodeOptions,
     entryOf(build.root),
     `--data-dir=${dataDir}`,
     '--log-level=warn',
-    ...ports,
     ...(knows(build.root, '--bootstrap') ? foundingUnlessJoining(settings) : []),
     ...(knows(build.root, '--ballast-bytes') ? ['--ballast-bytes=0'] : []),
-    ...settings,
+    ...withPorts(settings),
   ];
   const stdio = ['ignore' as const, 'pipe' as const, 'inherit' as const];
   const child = launch(dataDir, process.execPath, { args, stdio, env: { ...process.env, ...build.env } });
@@ -104,6 +113,7 @@ export async function startCairn(
     http: ready.http,
     peer: ready.peer,
     metrics: ready.metrics,
+    mcp: ready.mcp,
     readyMs: performance.now() - began,
     stop: () => stopProcess(child),
     kill: () => killProcess(child),

@@ -76,31 +76,31 @@ export class Http2Connection {
   /** Resolves with the first settings of the server, or when the connection fails. */
   readonly #settled = Promise.withResolvers<undefined>();
 
-  private constructor(socket: Socket) {
+  readonly #windowBytes: number;
+
+  /** Opens HTTP/2 on a connected socket. */
+  constructor(socket: Socket, { windowBytes = RECEIVE_WINDOW }: OpenOptions = {}) {
     this.#socket = socket;
+    this.#windowBytes = windowBytes;
     socket.on('data', (bytes: Buffer) => this.#receive(bytes));
     socket.on('error', (error) => this.#fail(error));
     socket.on('close', () => this.#fail(new Error('the server closed the connection')));
+    const settings = Buffer.alloc(12);
+    settings.writeUInt16BE(SETTING_HEADER_TABLE_SIZE, 0);
+    settings.writeUInt16BE(SETTING_INITIAL_WINDOW_SIZE, 6);
+    settings.writeUInt32BE(windowBytes, 8);
+    this.#send(PREFACE);
+    this.#send(frameOf({ type: SETTINGS, flags: 0, stream: 0, payload: settings }));
+    this.#send(windowUpdate(0, RECEIVE_WINDOW));
   }
 
-  static async open(
-    address: { readonly host: string; readonly port: number },
-    { windowBytes = RECEIVE_WINDOW }: OpenOptions = {},
-  ): Promise<Http2Connection> {
+  static async open(address: { readonly host: string; readonly port: number }): Promise<Http2Connection> {
     const socket = connect({ ...address, noDelay: true });
     await new Promise<void>((resolve, reject) => {
       socket.once('connect', resolve);
       socket.once('error', reject);
     });
-    const connection = new Http2Connection(socket);
-    const settings = Buffer.alloc(12);
-    settings.writeUInt16BE(SETTING_HEADER_TABLE_SIZE, 0);
-    settings.writeUInt16BE(SETTING_INITIAL_WINDOW_SIZE, 6);
-    settings.writeUInt32BE(windowBytes, 8);
-    connection.#send(PREFACE);
-    connection.#send(frameOf({ type: SETTINGS, flags: 0, stream: 0, payload: settings }));
-    connection.#send(windowUpdate(0, RECEIVE_WINDOW));
-    return connection;
+    return new Http2Connection(socket);
   }
 
   /** Connections for this number of callers, like those of a client pool, once the server has sent its settings. */
@@ -141,9 +141,14 @@ export class Http2Connection {
     return this.#calls.size < Math.min(most, this.#streamsMax || most);
   }
 
-  /** True when the connection has failed. */
-  get failed(): boolean {
-    return this.#failed !== undefined;
+  /** Number of unanswered calls. */
+  get callCount(): number {
+    return this.#calls.size;
+  }
+
+  /** Accepts so many more bytes of the reply of each call. */
+  grant(bytes: number): void {
+    for (const stream of this.#calls.keys()) this.#send(windowUpdate(stream, bytes));
   }
 
   #begin(
@@ -250,7 +255,8 @@ export class Http2Connection {
     this.#received += bytes;
     if (this.#received < TOP_UP_BYTES) return;
     this.#send(windowUpdate(0, this.#received));
-    if (this.#calls.has(stream)) this.#send(windowUpdate(stream, this.#received));
+    const isWide = this.#windowBytes === RECEIVE_WINDOW;
+    if (isWide && this.#calls.has(stream)) this.#send(windowUpdate(stream, this.#received));
     this.#received = 0;
   }
 
