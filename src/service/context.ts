@@ -10,7 +10,6 @@ import type { ListAt } from './operations.ts';
 import type { Reads } from './reads.ts';
 import type { TailFeeds } from './tail-feed.ts';
 
-/** The components of this node. */
 export interface Components {
   readonly artifacts: Pick<ArtifactStore, 'artifact' | 'prepare'>;
   readonly views: Pick<StateViews, 'render' | 'advance' | 'drop'>;

@@ -93,14 +93,12 @@ export function versionNotFound(
   return lacking(scope, reason, `has no ${active} of the ${title}; there are ${known}`);
 }
 
-/** Error for the deletion of inactive versions of which one is active. */
 export function versionActive({ component, name, version }: NamedVersion): DatabaseError {
   const { what } = NOT_DEFINED[component];
   const message = `version ${version} of the ${what} ${quote(name)} is active; deactivate it first`;
   return new DatabaseError('constraint_violated', message, { details: { reason: 'VersionActive' } });
 }
 
-/** Error for the publication of a State View whose presenter is not published. */
 export function presenterNotPublished(
   { name, version }: PresenterReference,
   versions: readonly DefinedVersion[],
@@ -114,7 +112,6 @@ export function presenterNotPublished(
   return new DatabaseError('invalid_argument', `presenter ${description}`, { details });
 }
 
-/** Error for a State Change that names State Views which are not published. */
 export function stateViewsNotPublished(names: readonly string[]): DatabaseError {
   const violations = names.map((name) => ({
     field: 'state_view_names',

@@ -11,7 +11,6 @@ export interface ReadView {
   readonly revision: Revision;
 }
 
-/** Dependencies for finding an instance. */
 export interface Finder extends Pick<Node, 'currentCatalog' | 'latest'> {
   readonly catalog: Pick<Node['catalog'], 'lookup'>;
 }

@@ -31,7 +31,6 @@ export interface Shown {
   readonly revision: Revision;
 }
 
-/** Common fields of all reads. */
 export interface ReadRequest extends Traced {
   readonly databaseName: string;
   /** The node answers only after it has applied this revision; from `x-min-revision`. */
@@ -71,7 +70,6 @@ export interface DatabaseDescription extends ReadScope {
   readonly latestRevision: Revision;
 }
 
-/** Common fields of all writes. */
 export interface WriteRequest extends Traced {
   /** Refuses with `not_leader` when another node leads, instead of forwarding the write. */
   readonly requireLeader?: boolean;

@@ -13,11 +13,8 @@ import { DatabaseError } from '#base';
 import { type BudgetTime, MemoryBudget, REAL_TIME } from './memory-budget.ts';
 
 export interface ByteBudgets {
-  /** Bytes of requests that arrive or are handled. */
   readonly requests: MemoryBudget;
-  /** Bytes of open gRPC streams, and the first bytes of their requests. */
   readonly streams: MemoryBudget;
-  /** Bytes of replies that were not sent yet. */
   readonly unsent: MemoryBudget;
   /** Bytes of small replies that were not sent yet. Slow readers of large replies do not delay them. */
   readonly small: MemoryBudget;

@@ -20,7 +20,6 @@ import { Link, LinkedList } from '#base';
 export type Waiting = 'idle' | 'head' | 'body';
 
 export interface PlaceHolder {
-  /** Closes its connection now. */
   end(): void;
   /** Returns whether a request is being answered before its body is complete. Absent: never. */
   isBusy?(): boolean;

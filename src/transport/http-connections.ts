@@ -20,7 +20,6 @@ import { type ListenPlace, listenAddress } from './server-options.ts';
 const { createServer } = process.getBuiltinModule('node:http');
 
 export interface HttpConnectionsOptions {
-  /** Connections at a time. */
   readonly max: number;
   /** With TLS a request names the TLS socket, and the connection event the TCP socket beneath it. */
   readonly isSecure: boolean;

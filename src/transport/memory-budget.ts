@@ -25,7 +25,6 @@ import { assert, Link, LinkedList } from '#base';
 import { Line, TurnsByLine } from './turns-by-line.ts';
 
 export interface BudgetTime {
-  /** Monotonic time. */
   nowMs(): number;
   /** Runs again and again until the returned function is called. */
   every(periodMs: number, run: () => void): () => void;
@@ -92,12 +91,10 @@ export class MemoryBudget {
     this.#time = time;
   }
 
-  /** Bytes that are held now. */
   get used(): number {
     return this.#used;
   }
 
-  /** Number of takers that wait. */
   get waiting(): number {
     return this.#waiting;
   }
@@ -171,7 +168,6 @@ export class MemoryBudget {
     if (hold.link !== undefined) this.#evictable.remove(hold.link);
   }
 
-  /** For accounts and holds. */
   nowMs(): number {
     return this.#time.nowMs();
   }

@@ -202,7 +202,6 @@ class Opening {
     return this.#hold !== undefined;
   }
 
-  /** Sends the reason, and closes. */
   #leave(): void {
     const { socket } = this.#options;
     if (this.#hasLeft) return;

@@ -30,12 +30,10 @@ const OWN_HEADERS: ReadonlySet<string> = new Set([
   'proxy-authorization',
 ]);
 
-/** A request of a client. */
 export interface PassedOn {
   readonly request: IncomingMessage;
   /** A stream is the request itself. */
   readonly body: Uint8Array | IncomingMessage | undefined;
-  /** Aborts when the client has gone. */
   readonly signal: AbortSignal;
 }
 

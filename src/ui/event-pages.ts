@@ -15,7 +15,6 @@ import {
   transactionPath,
 } from './paths.ts';
 
-/** An event in wire form, and its position. */
 interface StoredEvent {
   readonly position: Position;
   readonly bytes: Uint8Array;

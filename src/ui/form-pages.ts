@@ -14,7 +14,6 @@ export interface SentForm {
   readonly databaseName: string | undefined;
 }
 
-/** The members of a JSON object. */
 export type Members = Readonly<Record<string, unknown>>;
 
 export function membersOf(value: unknown): Members {

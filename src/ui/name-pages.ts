@@ -10,7 +10,6 @@ const NOUNS: Readonly<Record<Attribute, string>> = {
   'event-types': 'event type',
 };
 
-/** A page of names. */
 export interface ListedNames extends Scope {
   readonly names: readonly { readonly name: string }[];
 }

@@ -29,7 +29,6 @@ export interface IssueApiKeyRequest extends ApiKeysRequest {
 
 /** The principal whose rights limit a token; set by the guard. */
 export interface TokenIssuer {
-  /** Id of the principal. */
   readonly id: string;
   /** API key that the principal has used. */
   readonly keyId?: string | undefined;

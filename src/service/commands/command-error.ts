@@ -58,7 +58,6 @@ export function undecidedError(reply: ExecuteCommandReply | DecideCommandReply):
   return reply.failure.code === 'Busy' || reply.failure.code === 'Quarantined' ? commandError(reply) : undefined;
 }
 
-/** Returns the most specific code. */
 export function commandCode(reply: FailedCommand): string {
   switch (reply.kind) {
     case 'refused':

@@ -6,7 +6,6 @@ import { openView } from '../read-scope.ts';
 import { openDecision } from './decision-ask.ts';
 import type { DecideCommandReply, DecideCommandRequest } from './operations.ts';
 
-/** A dry run: the decision of a State Change at a revision. Nothing is committed or recorded. */
 export async function decideCommand(
   context: ServiceContext,
   request: DecideCommandRequest,

@@ -23,7 +23,6 @@ export async function loadedArtifact(
   throw componentNotRun(scopeOf(view), version, reasonOf(made.reason));
 }
 
-/** Reads the component of a version from its database. */
 export function componentOf(
   { reads }: ServiceContext,
   { view, version }: { readonly view: ReadView; readonly version: DefinedVersion },

@@ -4,7 +4,6 @@ import type { OpenBody } from '#components';
 import type { DefinedVersion, Definition } from '#model';
 import type { ReadAt, ReadRequest, ReadScope } from '../operations.ts';
 
-/** A version whose definition is of the kind. */
 export type DefinedAs<Kind extends Definition['kind']> = DefinedVersion & {
   readonly definition: Extract<Definition, { readonly kind: Kind }>;
 };

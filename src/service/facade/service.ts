@@ -42,7 +42,6 @@ export interface Service extends Operations {
   show(group: GroupId, revision: Revision): void;
 }
 
-/** Real time. */
 export const systemTimers: Timers = {
   after: (delayMs, run) => {
     const timer = setTimeout(run, delayMs);

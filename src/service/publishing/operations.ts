@@ -2,7 +2,6 @@
 import type { ComponentKind, DefinedVersion, Definition, Faults, VersionStatus } from '#model';
 import type { ReadAt, ReadRequest, ReadScope, RevisionFloor, WriteRequest } from '../operations.ts';
 
-/** Common fields of all changes of definitions. */
 export interface DefiningRequest extends WriteRequest {
   readonly databaseName: string;
   readonly floor?: RevisionFloor | undefined;

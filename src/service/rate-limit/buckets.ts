@@ -15,11 +15,9 @@ export interface BucketSizes {
   readonly perSecond: number;
   /** Capacity of a bucket in requests. */
   readonly burst: number;
-  /** Maximum number of buckets. */
   readonly bucketsMax: number;
 }
 
-/** Result of taking requests out of a bucket. */
 export interface Drawn {
   readonly isLet: boolean;
   /** True when the shared bucket was used. */

@@ -7,7 +7,6 @@
 import type { Clock } from '#base';
 import { Buckets, type Drawn } from './buckets.ts';
 
-/** The client that a request counts for. */
 export interface RateClient {
   readonly kind: 'principal' | 'address';
   readonly id: string;

@@ -36,12 +36,9 @@ const REFUSAL_BYTES_MAX = 2048;
 /** Maximum length of a message, which is in the trailers twice: plain, and encoded as `grpc-message`. */
 const MESSAGE_LENGTH_MAX = 1000;
 const MESSAGE_BYTES_MAX = 1200;
-/** Maximum bytes of one encoded character. */
 const ENCODED_BYTES_MAX = 9;
-/** Maximum length of tag and length of a field. */
 const FIELD_BYTES = 3;
 
-/** Receives failures that are not faults of a request. */
 export interface FailureListeners {
   /** A bug that concerns one call. */
   readonly onBug: (failure: unknown) => void;

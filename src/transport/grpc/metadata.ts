@@ -11,7 +11,6 @@ import type { Fields } from './wire/status.ts';
 export const EVENT_STORE = 'cairn.v1.EventStore';
 export const CLUSTER_ADMIN = 'cairn.admin.v1.ClusterAdmin';
 
-/** Parameters of the handlers of this transport. */
 export interface GrpcContext {
   readonly service: Service;
   readonly leaderTrailers: LeaderTrailers;
@@ -77,7 +76,6 @@ export function floorsOf(call: Call): Pick<ReadRequest, 'minRevision' | 'shown' 
   return { ...minRevisionOf(call), ...shownBy((name) => call.header(name)), ...tracedAs(call) };
 }
 
-/** Value of `x-min-revision`. */
 function minRevisionOf(call: Call): { readonly minRevision?: AskedRevision } {
   const text = call.header('x-min-revision');
   if (text === undefined) return NO_MIN_REVISION;

@@ -39,7 +39,6 @@ export type PublishRequest = Pick<
 const ORDERS: readonly FoldOrder[] = ['revision', 'revision', 'effective-time'];
 const PRIORITIES: readonly Priority[] = ['normal', 'low', 'normal', 'high'];
 const KEY_TYPES: readonly KeyType[] = ['none', 'none', 'string', 'int64'];
-/** Name of the member in faults. */
 const PRESENTER_VERSION = 'presenter_version';
 
 export function parsePublishStateView(message: Uint8Array): PublishRequest {

@@ -15,7 +15,6 @@ import type { DuplexMethod } from './wire/method.ts';
 const SERVICES: readonly string[] = ['grpc.reflection.v1.ServerReflection', 'grpc.reflection.v1alpha.ServerReflection'];
 
 export const REFLECTION_LIMITS: {
-  /** Concurrent streams of all clients. */
   readonly streamsMax: number;
   /** Maximum bytes of the requests of one stream: several times those needed to request every file and symbol. */
   readonly streamBytesMax: number;
@@ -48,7 +47,6 @@ export function reflectionMethods(): readonly DuplexMethod[] {
   return SERVICES.map((service) => ({ ...traits, service, streamBytesMax, handle }));
 }
 
-/** Answers the requests of a stream, one after the other. */
 async function converse(call: Call, requests: AsyncIterable<Uint8Array>, answer: ReflectionAnswer): Promise<void> {
   for await (const request of requests) {
     const reply = answer(request);

@@ -40,7 +40,6 @@ export interface GrpcServerOptions extends ServerOptions {
 }
 
 export interface GrpcServer {
-  /** `host:port` as bound. */
   readonly address: string;
   readonly port: number;
   /** Closes the connection that has waited longest for a complete request; false: none waits. */

@@ -20,7 +20,6 @@ import type { Call } from './wire/call.ts';
 import { FRAME_HEADER_BYTES, frame } from './wire/framing.ts';
 import type { UnaryMethod } from './wire/method.ts';
 
-/** The metadata under which a command is recorded. */
 const BATCH_ID = 'x-batch-id';
 
 export function stateChangeMethods(context: GrpcContext): readonly UnaryMethod[] {

@@ -64,7 +64,6 @@ export function write<Request extends { readonly databaseName: string }, Reply>(
   });
 }
 
-/** The encoder of a generated type. */
 export interface MessageType<Message> {
   encode(message: Message): BinaryWriter;
 }

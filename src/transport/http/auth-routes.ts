@@ -91,7 +91,6 @@ async function revokeToken(request: HttpRequest, { service }: RouteContext): Pro
   return emptyReply();
 }
 
-/** The part that all requests about keys and tokens share. */
 function asked(request: HttpRequest): ApiKeysRequest {
   return { signal: request.signal(), ...request.traced() };
 }
@@ -138,7 +137,6 @@ function issuedReply({ key, text }: IssuedApiKey): HttpReply {
   return jsonReply(201, { key: text, ...keyMembers(key) }, headers);
 }
 
-/** When each secret was made, and when it expires. */
 function keyMembers(key: ApiKey): Readonly<Record<string, Json>> {
   const secrets = key.secrets.map(({ createdAtMs, expiresAtMs }) => {
     return { created_at: timestamp(createdAtMs), expires_at: timeIfAny(expiresAtMs) };

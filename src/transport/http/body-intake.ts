@@ -44,7 +44,6 @@ export class BodyIntake {
     this.#time = time;
   }
 
-  /** Reads the body of an admitted request. */
   receive(request: FastifyRequest, payload: IncomingMessage, received: Received): void {
     const { reply } = request.entry;
     const bytesMax = this.#memory.bodyBytesMax(request);
@@ -88,7 +87,6 @@ interface ArrivalOptions {
   readonly received: Received;
 }
 
-/** One body. */
 class Arrival {
   readonly #payload: IncomingMessage;
   readonly #options: ArrivalOptions;

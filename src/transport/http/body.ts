@@ -17,7 +17,6 @@ import { invalidField } from './errors.ts';
 import { charsetFault, contentTypeOf } from './negotiation.ts';
 import type { HttpRequest } from './request.ts';
 
-/** Content type of a body with events. */
 export type BodyType = 'json' | 'cloudevent' | 'cloudevent-batch';
 
 export interface JsonBody {
@@ -31,7 +30,6 @@ const TYPE_RULE =
 const CLOUDEVENT = 'application/cloudevents+json';
 const CLOUDEVENT_BATCH = 'application/cloudevents-batch+json';
 
-/** Parses the body. Throws for a wrong type, encoding or text. */
 export function readJsonBody(request: HttpRequest, options: JsonOptions = {}): JsonBody {
   const type = bodyType(request);
   const node = parseJson(request.body(), options);

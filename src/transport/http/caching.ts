@@ -41,7 +41,6 @@ function lifetime(isPrivate: boolean, inputs: readonly string[] | undefined): st
   return `${isPrivate ? 'private' : 'public'}, max-age=${KEPT_SECONDS}`;
 }
 
-/** For replies that must not be cached. */
 export const NO_STORE = { 'cache-control': 'no-store' } as const;
 
 /** Tells whether the client refuses cached replies (RFC 9111, section 5.2.1.4). */
@@ -74,7 +73,6 @@ export function kept(handle: RevisionHandler, keeping: Keeping = 'revision'): Re
   };
 }
 
-/** Handler that runs at a numeric revision. */
 export type RevisionHandler = (
   request: HttpRequest,
   context: RouteContext,

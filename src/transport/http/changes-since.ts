@@ -17,7 +17,6 @@ import type { HttpRequest } from './request.ts';
 import type { RouteContext } from './route.ts';
 import { show } from './show.ts';
 
-/** The parameter that names the earlier revision. */
 export const SINCE = 'since';
 
 export async function changesSince(

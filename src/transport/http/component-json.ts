@@ -18,7 +18,6 @@ export function versionMembers(defined: DefinedVersion): JsonMembers {
   };
 }
 
-/** Entry of a list at a revision. */
 export function listedVersion({ definition, version, status }: DefinedVersion): Json {
   const isView = definition.kind === 'state-view';
   return {

@@ -38,15 +38,12 @@ export type BodyPart = Awaited<ReturnType<BodySource['next']>>;
 export type DeliveryTime = Pick<Timers, 'after' | 'monotonicMs'>;
 
 export interface Delivery {
-  /** Status, headers and content type of the reply. */
   readonly answer: Omit<HttpReply, 'body' | 'stream'>;
   /** True when the client does not support chunks. */
   readonly isBuffered: boolean;
-  /** True when only headers are sent. */
   readonly isHead: boolean;
   /** Time left for the first chunk. */
   readonly firstMs: number;
-  /** Aborts when the client disconnects. */
   readonly signal: AbortSignal;
   readonly time: DeliveryTime;
 }
@@ -102,7 +99,6 @@ class CollectedBody {
     }
   }
 
-  /** Returns what was collected and drops it. */
   take(): Buffer {
     const whole = Buffer.concat(this.#chunks, this.#byteCount);
     this.#chunks = [];

@@ -8,7 +8,6 @@ import type { RouteContext } from './route.ts';
 export const CUT = 'effective_time_end_at';
 export const NOW = 'now';
 
-/** A time, `now`, or nothing. */
 export function cutFrom(text: string | undefined): Instant | typeof NOW | undefined {
   if (text === undefined || text === NOW) return text;
   const cut = parseInstant(text);
@@ -16,7 +15,6 @@ export function cutFrom(text: string | undefined): Instant | typeof NOW | undefi
   throw invalidField(CUT, instantFault(text) ?? 'must be a time as RFC 3339 has it, or now', text);
 }
 
-/** The last millisecond of the year 9999. */
 const NOW_MS_MAX = INSTANT_SECONDS_MAX * 1000 + 999;
 
 /**

@@ -19,7 +19,6 @@ import { charsetFault, contentTypeOf } from './negotiation.ts';
 import { parseFields, withoutBlanks } from './query-string.ts';
 import { renderingFor } from './renderings.ts';
 
-/** The request that a form stands for. */
 export interface SaidByForm {
   readonly body: Uint8Array;
   /** Headers to set, or to remove when undefined; lowercase names. */

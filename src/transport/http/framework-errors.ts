@@ -29,7 +29,6 @@ export function toDatabaseError(error: unknown, request: FastifyRequest): Databa
 
 const STARTS = '/databases, /db, /api/v1, /health, /livez, /readyz, /startupz or /assets';
 const ROUTES_RULE = `there is /, and those that begin with ${STARTS}; /api/v1/docs describes them`;
-/** Characters of an unknown path that its error repeats. */
 const SHOWN_PATH_LENGTH_MAX = 200;
 
 /** The reply for an unknown path, or for a method that a path does not have (ADR 0011). */

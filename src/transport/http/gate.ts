@@ -35,7 +35,6 @@ declare module 'fastify' {
   }
 }
 
-/** A request, by its head. */
 export interface Entry {
   readonly reply: FastifyReply;
   readonly held: Held;
@@ -106,7 +105,6 @@ function isForAnybody({ method, routeOptions }: FastifyRequest): boolean {
   return method === 'OPTIONS' || routeOptions.config.route?.isForAnybody === true;
 }
 
-/** Counts the request and returns its refusal, if any. */
 export function rateRefusal(limits: RateLimits, request: FastifyRequest): DatabaseError | undefined {
   const { entry } = request;
   const isFree = isForAnybody(request) && request.routeOptions.config.route?.isCounted?.(request.params) !== true;

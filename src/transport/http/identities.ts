@@ -4,7 +4,6 @@
  */
 
 export interface Privacy {
-  /** True when the server requires a credential. */
   readonly isRequired: boolean;
   /** Headers that identify the client to the server; undefined: it does not know all of them. */
   readonly inputs: readonly string[] | undefined;
@@ -44,7 +43,6 @@ const BEGINNINGS = [
 ];
 const IDENTITY = new RegExp(`^(?:${BEGINNINGS.join('|')})`);
 
-/** Tells whether a lowercase header name identifies a client. */
 export function isIdentity(name: string): boolean {
   return IDENTITY.test(name);
 }

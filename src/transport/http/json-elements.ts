@@ -47,7 +47,6 @@ export class JsonElements {
     }
   }
 
-  /** The elements, of an array that stays text. */
   texts(): readonly JsonText[] {
     assert(this.#pieces.length === 0, 'Elements that are bytes are no texts any more');
     return this.#texts;

@@ -1,7 +1,6 @@
 /** Writes replies as JSON text, so that stored payloads enter them byte for byte, without parsing. */
 import { formatInstant, instantFromMs } from '#base';
 
-/** A value that is JSON text already. */
 export type JsonText = string;
 
 /** A value that JSON.stringify writes. An absent member is left out. Numbers are safe integers, so no digit is lost. */
@@ -19,7 +18,6 @@ export class RawJson {
 /** Members by name. An undefined one is left out. */
 export type JsonMembers = Readonly<Record<string, Json | RawJson>>;
 
-/** An object with the members in the given order. */
 export function jsonObject(members: JsonMembers): JsonText {
   return `{${jsonMembers(members)}}`;
 }
@@ -29,7 +27,6 @@ export function rawObject(members: JsonMembers): RawJson {
   return new RawJson(jsonObject(members));
 }
 
-/** The inside of an object. */
 export function jsonMembers(members: JsonMembers): string {
   let text = '';
   for (const name in members) {

@@ -42,9 +42,7 @@ export const PAGE_BYTES_MAX: number = 8 * 1024 * 1024;
 
 /** Lengths of the lists of a rendering. */
 export interface ListSizes {
-  /** Events or names of a page by default. */
   readonly itemsDefault: number;
-  /** Largest limit of a request. */
   readonly itemsMax: number;
   /** Bytes of the stored events of a page. */
   readonly bytesMax: number;

@@ -14,7 +14,6 @@ export function unifiedDifference(before: string, after: string): string {
   return (found?.hunks ?? [replacement(before.split('\n'), after.split('\n'))]).map(hunkText).join('\n');
 }
 
-/** All lines of one text instead of all of the other. */
 function replacement(before: readonly string[], after: readonly string[]): StructuredPatchHunk {
   const lines = [...before.map((line) => `-${line}`), ...after.map((line) => `+${line}`)];
   return { oldStart: 1, oldLines: before.length, newStart: 1, newLines: after.length, lines };

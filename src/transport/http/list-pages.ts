@@ -9,7 +9,6 @@ export const PAGE_PARAMETERS = ['limit', 'after'] as const;
 
 export interface ListPage<Item> {
   readonly shown: readonly Item[];
-  /** Path of the next page, if there is one. */
   readonly next: string | undefined;
 }
 

@@ -12,7 +12,6 @@ import { SMALL_ANSWER_BYTES } from './limits.ts';
 /** Bodies and replies up to this size are not counted: the limit of connections bounds them. */
 export const UNCOUNTED_BYTES: number = 16 * 1024;
 
-/** Reason of a refusal, for metrics. */
 type RefusalReason = 'overload' | 'too_large';
 
 /** Bytes of a small reply, as stored and as text. */
@@ -79,7 +78,6 @@ export class HttpMemory {
     return begun !== undefined;
   }
 
-  /** Releases the bytes of a body. */
   dropBody(reply: FastifyReply): void {
     heldBy(reply).body?.release();
   }

@@ -62,7 +62,6 @@ async function readPageUpTo(
   return { scope, events, first: page.first, more: page.isFull ? page.last : undefined };
 }
 
-/** Pieces of events; each has at least one. */
 function* piecesOf(events: readonly StoredEvent[]): Generator<readonly StoredEvent[]> {
   let start = 0;
   let byteCount = 0;

@@ -12,7 +12,6 @@ import type { Handler, Route, RouteContext } from './route.ts';
 
 /** Bytes around the parts. */
 const AROUND_BYTES = 524_288;
-/** Parameter with the expected version. */
 const VERSION = 'version';
 const BODY_BYTES_MAX = COMPONENT_BYTES_MAX + METADATA_BYTES_MAX + AROUND_BYTES;
 

@@ -10,7 +10,6 @@ import { type HttpReply, htmlReply, scopeHeaders } from './reply.ts';
 import type { HttpRequest } from './request.ts';
 import type { Route, RouteContext } from './route.ts';
 
-/** Fields of the query builder. */
 const BUILDER_PARAMETERS: readonly string[] = [
   'join',
   ...BUILDER_ROWS.flatMap((row) => [`attribute${row}`, `operator${row}`, `value${row}`]),

@@ -19,7 +19,6 @@ export class QueryParameters {
     return new URLSearchParams([...new Map(this.#values).set(name, value)]).toString();
   }
 
-  /** The other parameters. */
   without(name: string): QueryParameters {
     return new QueryParameters(new Map([...this.#values].filter(([each]) => each !== name)));
   }
@@ -34,7 +33,6 @@ export class QueryParameters {
     return new URLSearchParams([...this.#values]).toString();
   }
 
-  /** Names in the order sent. */
   names(): Iterable<string> {
     return this.#values.keys();
   }

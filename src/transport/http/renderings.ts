@@ -16,7 +16,6 @@ export interface Rendering {
   readonly render: typeof renderToon;
   /** True when its pages have forms; browsers send the empty fields of a form, too. */
   readonly hasForms: boolean;
-  /** Headers of its replies. */
   readonly headers: Readonly<Record<string, string>>;
   /** Renders an error, in one piece. */
   readonly renderNow: typeof renderToonNow;

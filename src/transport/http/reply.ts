@@ -77,7 +77,6 @@ export function scopeHeaders(scope: ReplyScope): Readonly<Record<string, string>
   return { 'x-database-id': scope.databaseId, 'x-revision': String(scope.revision) };
 }
 
-/** Joins the `vary` headers of a reply. */
 export function varying(...headers: readonly HttpReply['headers'][]): HttpReply['headers'] {
   let named = '';
   for (const { vary = '' } of headers) if (vary !== '') named += named === '' ? vary : `, ${vary}`;

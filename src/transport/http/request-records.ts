@@ -10,7 +10,6 @@ import { type Level, type Metrics, type Observe, PROBE_PATHS, type Span, type Tr
 import type { RedirectReason } from './reply.ts';
 import type { HttpMethod, Route } from './route.ts';
 
-/** Route label of a request without a route. */
 const UNMATCHED_ROUTE = 'unmatched';
 
 /** Probes are not requests of clients: their 503 only says that the node wants none. */

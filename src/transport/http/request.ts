@@ -102,7 +102,6 @@ export class HttpRequest {
     return Object.keys(this.#request.headers);
   }
 
-  /** Rendering of a read; undefined: JSON. */
   rendering(): Rendering | undefined {
     this.#rendering ??= { found: renderingFor(this.header('accept')) };
     return this.#rendering.found;
@@ -123,7 +122,6 @@ export class HttpRequest {
     return this.#limits.privacy;
   }
 
-  /** Tells whether the client requests headers alone. */
   isHead(): boolean {
     return this.#request.method === 'HEAD';
   }

@@ -27,7 +27,6 @@ export function redirecting(below: string, handle: RevisionHandler, keeping?: Ke
   };
 }
 
-/** A route that takes a number only. */
 export function numeric(handle: RevisionHandler): Handler {
   const read = kept(handle);
   return (request, context) => {

@@ -137,7 +137,6 @@ function nothingFound({ databaseName, databaseId, revision }: ReadScope, what: s
 interface PageParts extends Pick<ListedEvents, 'what' | 'path' | 'filters'> {
   readonly members: JsonMembers;
   readonly headers: Readonly<Record<string, string>>;
-  /** Path and query string of the next page, if there is one. */
   readonly next: string | undefined;
 }
 

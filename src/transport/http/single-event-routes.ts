@@ -16,7 +16,6 @@ import { show } from './show.ts';
 /** Largest index in a request. The service checks the limit of the specification, which is far lower. */
 const INDEX_BOUNDS = { min: 0, max: 0xffff };
 
-/** Parameter with the index in the transaction. */
 const INDEX = 'index';
 
 const eventById: Handler = numeric(async (request, context, at) => {

@@ -20,7 +20,6 @@ import type { RequestLines } from './request-line.ts';
 const { STATUS_CODES } = process.getBuiltinModule('node:http');
 
 const NOTHING = Buffer.alloc(0);
-/** Start of a header line. */
 const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]+(?=:)/;
 
 export interface SocketErrorOptions {

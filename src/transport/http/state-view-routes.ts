@@ -101,7 +101,6 @@ async function render(request: HttpRequest, context: RouteContext, asked: Asked)
  */
 type Keeping = 'kept' | 'passing' | 'refolded';
 
-/** Cache headers of a reply. */
 function keepingHeaders(request: HttpRequest, keeping: Keeping, etag: string, varies: readonly string[] = []): Headers {
   if (keeping === 'kept') return cachingHeaders(request, etag, varies);
   return { ...(keeping === 'refolded' && NO_STORE), ...varying({ vary: varies.join() }) };

@@ -2,7 +2,6 @@
 import { ending, type Span, type Traced, type TraceHeaders } from '#observability';
 import type { Api, ApiAnswer, ApiRequest } from './api.ts';
 
-/** Credential, API and deadline of a tool call. */
 export interface ToolCall extends Traced {
   readonly api: Api;
   readonly authorization: string | undefined;

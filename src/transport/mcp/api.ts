@@ -8,7 +8,6 @@ import { ANSWER_BYTES_MAX, ANSWER_HEADER_BYTES_MAX, API_TIMEOUT_MS } from './lim
 /** A request whose path is one of the API (paths.ts). */
 export interface ApiRequest {
   readonly method: 'GET' | 'POST';
-  /** Includes the query. */
   readonly path: string;
   readonly accept: string;
   readonly authorization: string | undefined;
@@ -54,7 +53,6 @@ export class Api {
     return answer;
   }
 
-  /** Closes kept-alive connections. */
   close(): void {
     this.#agent.destroy();
   }

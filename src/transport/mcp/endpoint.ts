@@ -15,7 +15,6 @@ import { TOOLS } from './tools.ts';
 export interface EndpointOptions {
   readonly api: Api;
   readonly version: string;
-  /** The directory of the documentation. */
   readonly docs: string;
   /** Absent: nothing is traced. */
   readonly tracer?: Tracer | undefined;

@@ -24,7 +24,6 @@ export function messageCount(body: unknown): number {
   return Array.isArray(body) ? body.length : 1;
 }
 
-/** Methods of requests and notifications. */
 export function methodsOf(body: unknown): readonly string[] {
   return messagesOf(body).flatMap(({ method }) => (typeof method === 'string' ? [method] : []));
 }

@@ -16,7 +16,6 @@ export function refuseJson(response: ServerResponse, message: string): void {
   answer(response, 400, { error: { code: PARSE_ERROR, message }, id: null });
 }
 
-/** Refuses the request of a body with this id. */
 export function refuseRequest(response: ServerResponse, id: RequestId, message: string): void {
   answer(response, 400, { error: { code: INVALID_REQUEST, message }, id });
 }

@@ -25,7 +25,6 @@ import { nodeOfSession } from './session-ids.ts';
 
 /** The nodes of the cluster that have sessions. */
 export interface McpNodes {
-  /** This node. */
   readonly own: NodeId;
   /** MCP URL of another node, from the catalog. Undefined: the node does not exist, or has no MCP. */
   readonly urlOf: (node: NodeId) => string | undefined;

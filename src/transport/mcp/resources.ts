@@ -10,7 +10,6 @@ export interface Resource {
   readonly mimeType: string;
 }
 
-/** Resources of one kind, one for each name. */
 export interface ResourceTemplate extends Omit<Resource, 'uri'> {
   readonly uriTemplate: string;
 }

@@ -28,7 +28,6 @@ export interface McpServerOptions extends ServerOptions {
   readonly dialApi: Dial;
   readonly nodes: McpNodes;
   readonly relay: Relay;
-  /** Version of the product. */
   readonly version: string;
   /** The directory of the documentation. */
   readonly docs: string;

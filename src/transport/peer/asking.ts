@@ -19,7 +19,6 @@ import { dialled, type PeerTls } from './peer-tls.ts';
 const REPLY_BYTES_MAX = 64 * 2 ** 20;
 const MALFORMED: AdminReply = { kind: 'later', reason: 'the answer is malformed' };
 
-/** A unary call. */
 interface Question {
   readonly path: string;
   readonly message: Uint8Array;

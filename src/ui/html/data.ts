@@ -34,7 +34,6 @@ const PLAIN: RowView = { linksOf: () => ({}) };
 /** Members that the heading and the links of the page have already. */
 const SAID_ELSEWHERE = new Set(['database', 'revision', 'has_more', 'next', 'next_cursor']);
 
-/** How members are shown. */
 interface MemberViews extends Pick<Description, 'memberRows' | 'texts'> {
   readonly long?: LongPayloads;
 }

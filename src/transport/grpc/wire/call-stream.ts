@@ -49,7 +49,6 @@ const EMPTY_REPLY_SENT_MS = 1_000;
 /** Bytes of a request up to this size are counted with the stream and need no hold of their own. */
 const SMALL_REQUEST_BYTES = 16 * 1024;
 
-/** Reserved memory. */
 export interface Room {
   /** Does nothing after the first call. */
   release(): void;
@@ -78,7 +77,6 @@ export interface CallStreamParts {
   readonly open: Hold | undefined;
 }
 
-/** The call of a stream. */
 export interface StreamListener {
   closed(): void;
   expired(status: CallStatus): void;

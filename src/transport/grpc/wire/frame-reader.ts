@@ -32,7 +32,6 @@ interface HeaderFault {
   readonly value: string | undefined;
 }
 
-/** Supported compressions of messages. */
 export type Packing = 'gzip' | 'deflate';
 
 export function isPacking(encoding: string | undefined): encoding is Packing {
@@ -56,7 +55,6 @@ const SMALL_BYTES = 4096;
 
 export class FrameReader {
   readonly #rules: FrameRules;
-  /** The header `grpc-encoding`. */
   readonly #encoding: string | undefined;
   readonly #listener: MessageListener;
   /** Number of messages that have begun. */

@@ -31,7 +31,6 @@ export function callKind({ kind, waits = false }: MethodTraits): CallKind | unde
   return kind === 'server_stream' ? 'reading' : undefined;
 }
 
-/** Counters of a method's calls. */
 export interface MethodMeter {
   started(): void;
   received(): void;

@@ -66,7 +66,6 @@ export class ReadingTurns {
     this.#served.delete(handle);
   }
 
-  /** Counts a new stream. */
   came(handle: ReadHandle): void {
     this.#awaitTurn();
     this.#served.add(handle);

@@ -124,7 +124,6 @@ interface HeadLimits {
   readonly floodBytesMax: number;
 }
 
-/** Limits of the headers of a request. */
 export const HEAD_LIMITS: HeadLimits = {
   headerBytesMax: 16 * 1024,
   headersMax: 128,

@@ -62,7 +62,6 @@ export class WireServer {
   /** Listens, and accepts connections. */
   readonly connections: Connections;
   readonly #shares: Readonly<Record<CallKind, Shares>>;
-  /** Calls that have arrived. */
   readonly #beginning = new WorkQueue();
   readonly #unpacker = new Unpacker();
   #draining = false;

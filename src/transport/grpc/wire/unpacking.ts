@@ -15,7 +15,6 @@ const NOTHING = (): undefined => undefined;
 /** `no-room`: for the longest message. `gone`: the message was refused, or its stream has closed. */
 export type Unpacked = Uint8Array | 'no-room' | 'gone';
 
-/** The stream of a message. */
 export type Sender = Pick<CallStream, 'connection' | 'isGone' | 'messageBytesMax' | 'deliver' | 'keep' | 'refuse'>;
 
 /** Messages that are unpacked at a time. They share the threads of the pool with the writes of the store. */

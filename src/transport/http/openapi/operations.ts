@@ -7,9 +7,7 @@ export interface Operation {
   readonly body?: Readonly<Record<string, string>>;
   /** Name of the schema of the reply. Absent: the reply is not JSON. */
   readonly answer?: string;
-  /** Content type of a reply that is not JSON. */
   readonly contentType?: string;
-  /** True: may redirect with 307. */
   readonly redirects?: boolean;
   /** Description of its 303, if it has one. */
   readonly leads?: string;
@@ -48,7 +46,6 @@ const state = 'renders a State View, in its own content type or that of its pres
 const rendering = running(state, '*/*', REDIRECTS);
 const commanding = running('runs a command, and commits what is decided', 'CommandRecord', json('Command'));
 
-/** Operations by method and path of the route. */
 export const OPERATIONS: Readonly<Record<string, Operation>> = {
   'POST /api/v1/auth/keys': access('issues an API key', 'IssuedApiKey', json('NewApiKey')),
   'GET /api/v1/auth/keys': access('lists API keys', 'ApiKeyList'),

@@ -65,7 +65,6 @@ function nullable(schema: Schema): Schema {
   return schema === ANYTHING ? ANYTHING : { anyOf: [schema, NULL] };
 }
 
-/** Reference to a named schema. */
 export function ref(name: string): Schema {
   return { $ref: `#/components/schemas/${name}` };
 }
