@@ -21,7 +21,7 @@ import {
   toStoreId,
 } from '#cluster';
 import { silentLogger } from '#observability';
-import { openPeerLinks, PeerTls } from '#transport/peer';
+import { openPeerPort, PeerTls } from '#transport/peer';
 import { beginFrame, sealFrame } from '../src/cluster/peer/frame.ts';
 import { Authority } from '../test/support/certificates.ts';
 
@@ -55,9 +55,10 @@ function frameOf(bytes: number): Uint8Array {
   return sealFrame(writer.take(), nativeCrc32);
 }
 
-function open(self: PeerIdentity): Promise<OpenPeerLinks> {
+async function open(self: PeerIdentity): Promise<OpenPeerLinks> {
   const place = { clusterId: HEADER.clusterId, self, run: self.node, host: '127.0.0.1', port: 0 };
-  return openPeerLinks({ ...place, observer, logger: silentLogger, tls: tlsOf() });
+  const options = { ...place, observer, logger: silentLogger, tls: tlsOf() };
+  return (await openPeerPort(options)).openLinks(options);
 }
 
 function tlsOf(): PeerTls | undefined {

@@ -24,7 +24,6 @@ export type {
   Decision,
   DecisionAsk,
   DecisionFailure,
-  DecisionFailureCode,
   Execution,
   ReadableView,
 } from './decision.ts';

@@ -37,7 +37,7 @@ export function decide(constraint: Constraint, latest: number): Violation | unde
     kind: constraint.kind,
     found: latest,
     required,
-    description: `${NAMES[constraint.kind]} needs revision ${required}; ${looked} at revision ${latest}`,
+    description: `${CONSTRAINT_NAMES[constraint.kind]} needs revision ${required}; ${looked} at revision ${latest}`,
   };
 }
 
@@ -56,7 +56,8 @@ function isBeyond(constraint: Constraint): boolean {
   return typeof constraint.start === 'bigint' || typeof constraint.end === 'bigint';
 }
 
-const NAMES: Record<Constraint['kind'], string> = {
+/** The kinds of constraints in the specification. */
+export const CONSTRAINT_NAMES: Readonly<Record<Constraint['kind'], string>> = {
   'min-revision': 'MinRevision',
   'max-revision': 'MaxRevision',
   'revision-range': 'RevisionRange',

@@ -54,7 +54,7 @@ export {
 } from './api-key.ts';
 export { acceptCloudEvent, acceptCloudEventParts, type CloudEventParts, eventParts } from './cloud-event.ts';
 export { type AskedCommand, type Command, commandFrom, type Pairs } from './command.ts';
-export { asAsked, type Constraint, decide } from './constraint.ts';
+export { asAsked, CONSTRAINT_NAMES, type Constraint, decide } from './constraint.ts';
 export { constraintsFromJson } from './constraint-json.ts';
 export { checkConstraints } from './constraint-rules.ts';
 export { decodeConstraint, encodeConstraint } from './constraint-wire.ts';

@@ -1,6 +1,6 @@
 /** Errors of the service, with the offending value and what would be right. */
 import { DatabaseError, type ErrorCode, type ErrorScope, quote } from '#base';
-import type { NoArtifact, ViewFailure } from '#components';
+import type { DecisionFailure, NoArtifact, ViewFailure } from '#components';
 import {
   COMPONENT_BYTES_MAX,
   type ComponentKind,
@@ -142,16 +142,20 @@ function titleOf({ definition: { kind, name }, version }: DefinedVersion): strin
   return `${NOT_DEFINED[kind].what} ${quote(name)}, version ${version},`;
 }
 
-const VIEW_FAILURES = {
+type Failed = Pick<ViewFailure | DecisionFailure, 'code' | 'message' | 'retryAfterMs'>;
+
+const FAILURES: Readonly<Record<Failed['code'], ErrorCode>> = {
   InvalidParameters: 'invalid_argument',
+  ValidationError: 'invalid_argument',
   WasmExecutionError: 'internal',
   Busy: 'busy',
   Quarantined: 'unavailable',
-} as const satisfies Record<ViewFailure['code'], ErrorCode>;
+};
 
-export function stateViewFailed(scope: ReadScope, { code, message, retryAfterMs }: ViewFailure): DatabaseError {
+/** A State View or a State Change has failed. */
+export function componentFailed(scope: ReadScope, { code, message, retryAfterMs }: Failed): DatabaseError {
   const wait = retryAfterMs === undefined ? {} : { retryAfterMs };
-  return new DatabaseError(VIEW_FAILURES[code], message, { details: { reason: code, scope: where(scope), ...wait } });
+  return new DatabaseError(FAILURES[code], message, { details: { reason: code, scope: where(scope), ...wait } });
 }
 
 export function componentTooLarge(field: string, bytes: number): DatabaseError {

@@ -51,7 +51,7 @@ export function createHttpServer(
 const BODY_BYTES_PER_LOOK = 2 * 1024;
 const LOOK_MS = 1_000;
 
-interface Asked {
+export interface Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
 }
@@ -138,7 +138,7 @@ class Connection {
   /** The TLS socket, once there is one. */
   socket: Socket;
   readonly #beneath: Socket;
-  #last: Asked | undefined;
+  #last: Exchange | undefined;
   #unanswered = 0;
   #isArriving = false;
   #readBytes = 0;
@@ -157,7 +157,7 @@ class Connection {
     return this.#isArriving && !this.#awaitsBody();
   }
 
-  asked(asked: Asked): void {
+  asked(asked: Exchange): void {
     const { request, response } = asked;
     this.#last = asked;
     this.#unanswered += 1;

@@ -6,6 +6,7 @@
  */
 import { DatabaseError, type Instant, NO_BYTES, ProtoReader } from '#base';
 import {
+  type FaultPlace,
   Faults,
   instantOfTimestamp,
   MESSAGE_FIELDS_MAX,
@@ -21,10 +22,8 @@ import { REQUEST_FIELDS, type RequestField, type Requests, type ScalarType } fro
 /** Wire type of fields with a length of their own. */
 const LENGTH_DELIMITED = 2;
 
-interface Place {
-  /** Path of the message; empty for the request itself. */
-  readonly field: string;
-  readonly faults: Faults;
+/** The field is the path of the message; empty for the request itself. */
+interface Place extends FaultPlace {
   /** Shared by all messages inside the request. */
   readonly budget: FieldBudget;
 }
@@ -175,9 +174,6 @@ export function sentInstant(timestamp: SentTimestamp | undefined, field: string)
 }
 
 /** The time, or undefined with the fault added. */
-export function instantFrom(
-  timestamp: SentTimestamp,
-  { field, faults }: { readonly field: string; readonly faults: Faults },
-): Instant | undefined {
+export function instantFrom(timestamp: SentTimestamp, { field, faults }: FaultPlace): Instant | undefined {
   return instantOfTimestamp(timestamp) ?? faults.add(field, TIMESTAMP_RULE, showTimestamp(timestamp));
 }

@@ -15,7 +15,7 @@ import {
   type PeerObserver,
   toStoreId,
 } from '#cluster';
-import { openPeerLinks, type PeerLimits, type PeerTls } from '#transport/peer';
+import { openPeerPort, type PeerLimits, type PeerTls } from '#transport/peer';
 import { type FrameContent, sealFrame } from '../../src/cluster/peer/frame.ts';
 import { type LaneWorld, NET } from '../../src/transport/peer/wire.ts';
 import { LoggedErrors } from './logged-errors.ts';
@@ -147,7 +147,8 @@ export class LinkedNode {
     const logger = new LoggedErrors();
     const parts = { observer: observed, logger, limits, connectionsMax, tls, world };
     const known = { clusterId, self: place, run, host, port, ...parts };
-    const links = await openPeerLinks(onDuplicate === undefined ? known : { ...known, onDuplicate });
+    const all = onDuplicate === undefined ? known : { ...known, onDuplicate };
+    const links = (await openPeerPort(all)).openLinks(all);
     return new LinkedNode({ place, clusterId, run, observed, logged: logger.errors }, links);
   }
 

@@ -1,6 +1,7 @@
 /** Converts a failed command to the errors and codes of transports. */
 import { DatabaseError, type ErrorCode, type ErrorDetails } from '#base';
-import type { CommandRefusal, CommandRefusalCode, DecisionFailure, DecisionFailureCode } from '#components';
+import type { CommandRefusal, CommandRefusalCode } from '#components';
+import { componentFailed } from '../errors.ts';
 import type { DecideCommandReply, ExecuteCommandReply } from './operations.ts';
 
 /** Replies without a transaction that are errors. */
@@ -16,13 +17,6 @@ const REFUSALS: Readonly<Record<CommandRefusalCode, ErrorCode>> = {
   Unauthorized: 'permission_denied',
 };
 
-const FAILURES: Readonly<Record<DecisionFailureCode, ErrorCode>> = {
-  ValidationError: 'invalid_argument',
-  WasmExecutionError: 'internal',
-  Busy: 'busy',
-  Quarantined: 'unavailable',
-};
-
 /** The reason of a refusal is that of the application, if the component gives one. */
 export function commandError(reply: FailedCommand): DatabaseError {
   const { databaseId, revision } = reply;
@@ -31,7 +25,7 @@ export function commandError(reply: FailedCommand): DatabaseError {
     case 'refused':
       return refusedError(reply.refusal, details);
     case 'failed':
-      return failureError(reply.failure, details);
+      return componentFailed(reply, reply.failure);
     case 'conflict':
       return new DatabaseError('constraint_violated', reply.message, {
         details: { ...details, constraints: reply.violations },
@@ -45,11 +39,6 @@ function refusedError(
 ): DatabaseError {
   const ownDetails = own === undefined ? {} : { refusalDetails: own };
   return new DatabaseError(REFUSALS[code], message, { details: { ...details, ...ownDetails } });
-}
-
-function failureError({ code, message, retryAfterMs }: DecisionFailure, details: ErrorDetails): DatabaseError {
-  const wait = retryAfterMs === undefined ? {} : { retryAfterMs };
-  return new DatabaseError(FAILURES[code], message, { details: { ...details, ...wait } });
 }
 
 /** A command that was not decided for a temporary reason; this is not a decision of its State Change. */

@@ -8,7 +8,7 @@ import { type Instant, instantFromMs } from '#base';
 import { bindView, Faults, type Selector, type StateViewDefinition } from '#model';
 import { inSpan } from '#observability';
 import { openComponents, type ServiceContext } from '../context.ts';
-import { stateViewFailed } from '../errors.ts';
+import { componentFailed } from '../errors.ts';
 import { scopeOf, unlessAborted } from '../instance.ts';
 import { openView } from '../read-scope.ts';
 import { servedVersion } from './defined-version.ts';
@@ -83,7 +83,7 @@ async function renderAll(
   const { views, artifacts, asked } = await openComponents(context);
   const read = { ...(await viewRead(context, artifacts, folded)), refolds };
   const answer = await context.reads.read(view.binding, () => views.render(read, signal));
-  if (answer.kind === 'failed') throw stateViewFailed(scopeOf(view), answer);
+  if (answer.kind === 'failed') throw componentFailed(scopeOf(view), answer);
   await readWith(asked, view.binding, { version, parameters });
   return { bytes: answer.bytes, hasState: answer.hasState };
 }

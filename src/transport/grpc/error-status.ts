@@ -14,7 +14,7 @@ import {
   instantFromMs,
   type LeaderAddress,
 } from '#base';
-import { describeFault } from '#model';
+import { CONSTRAINT_NAMES, describeFault } from '#model';
 import { isBug, isFatal } from '#service';
 import type { Any } from '../../../proto/gen/google/protobuf/any.ts';
 import { BadRequest, ErrorInfo, PreconditionFailure, RetryInfo } from '../../../proto/gen/google/rpc/error_details.ts';
@@ -23,12 +23,7 @@ import { decoded } from '../request-reader.ts';
 import { BUG, type CallStatus, GRPC_STATUS, type GrpcStatusName, STATUS_OF_CODE } from './wire/status.ts';
 
 const DOMAIN = 'cairn.dev';
-/** The kinds of constraints in the specification. */
-const CONSTRAINT_NAMES: Readonly<Record<string, string>> = {
-  'min-revision': 'MinRevision',
-  'max-revision': 'MaxRevision',
-  'revision-range': 'RevisionRange',
-};
+const KINDS: Readonly<Record<string, string>> = CONSTRAINT_NAMES;
 /** Clients accept 8 KiB of trailers by default; base64 adds a third, and the trailers also contain the message. */
 const VIOLATION_BYTES_MAX = 4096;
 /** Maximum bytes of the details of a State Change's refusal. */
@@ -123,7 +118,7 @@ function badRequest(violations: readonly FieldViolation[]): Any {
 
 function preconditionFailure(constraints: readonly ConstraintViolation[], list: string): Any {
   const violations = constraints.map(({ index, kind, description }) => ({
-    type: CONSTRAINT_NAMES[kind] ?? kind,
+    type: KINDS[kind] ?? kind,
     subject: `${list}[${index}]`,
     description,
   }));

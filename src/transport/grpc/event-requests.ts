@@ -7,6 +7,7 @@ import {
   decodeSelection,
   type EffectiveTimeBounds,
   type EventQuery,
+  type FaultPlace,
   Faults,
   type Selector,
 } from '#model';
@@ -49,12 +50,7 @@ export function parseSubscriptionRequest(bytes: Uint8Array): Sent<SubscribeReque
   return after === undefined ? request : { ...request, after };
 }
 
-interface Place {
-  readonly field: string;
-  readonly faults: Faults;
-}
-
-function queryFrom(sent: Requests['cairn.v1.EventQuery'], { field, faults }: Place): EventQuery {
+function queryFrom(sent: Requests['cairn.v1.EventQuery'], { field, faults }: FaultPlace): EventQuery {
   const { effectiveTimeRange: times, after } = sent;
   const paths = { revisions: `${field}.revision_range`, effectiveTime: `${field}.effective_time_range` };
   const query = {
@@ -71,13 +67,13 @@ function queryFrom(sent: Requests['cairn.v1.EventQuery'], { field, faults }: Pla
 }
 
 /** Without a selection: every event. */
-function selectorFrom(selection: Uint8Array | undefined, { field, faults }: Place): Selector {
+function selectorFrom(selection: Uint8Array | undefined, { field, faults }: FaultPlace): Selector {
   return (selection && decodeSelection(selection, field, faults)) ?? ALL;
 }
 
 function timesFrom(
   { start, end }: Requests['cairn.v1.EffectiveTimeRange'],
-  { field, faults }: Place,
+  { field, faults }: FaultPlace,
 ): EffectiveTimeBounds {
   return {
     start: start && instantFrom(start, { field: `${field}.start`, faults }),
@@ -85,7 +81,7 @@ function timesFrom(
   };
 }
 
-function directionFrom(sent: number | bigint, { field, faults }: Place): Direction {
+function directionFrom(sent: number | bigint, { field, faults }: FaultPlace): Direction {
   if (sent !== 0 && sent !== 1) faults.add(field, 'must be DIRECTION_FORWARD (0) or DIRECTION_REVERSE (1)', sent);
   return sent === 1 ? 'reverse' : 'forward';
 }

@@ -13,9 +13,9 @@ import {
   undecidedError,
 } from '#service';
 import { type CommandCall, parseDecide, parseExecute, parseProcess } from './command-requests.ts';
-import { EVENT_STORE, floorsOf, type GrpcContext, ledWrite, scopeHeaders, writeOf } from './metadata.ts';
+import { floorsOf, type GrpcContext, ledWrite, scopeHeaders, writeOf } from './metadata.ts';
 import { encodeTransactReply } from './transact-reply.ts';
-import { WRITE } from './unary.ts';
+import { UNARY, WRITE } from './unary.ts';
 import type { Call } from './wire/call.ts';
 import { FRAME_HEADER_BYTES, frame } from './wire/framing.ts';
 import type { UnaryMethod } from './wire/method.ts';
@@ -30,7 +30,6 @@ export function stateChangeMethods(context: GrpcContext): readonly UnaryMethod[]
   ];
 }
 
-const UNARY = { kind: 'unary', service: EVENT_STORE } as const;
 const RUN = { ...UNARY, ...WRITE, headers: [BATCH_ID] };
 
 /** A business failure is a reply; a failure before the decision is an error. */

@@ -4,18 +4,10 @@ import { refusalError } from '#service';
 import { reading } from '../request-reader.ts';
 import { tracedAs } from './call-traces.ts';
 import { statusOfError, withLeader } from './error-status.ts';
-import {
-  EVENT_STORE,
-  floorOf,
-  floorsOf,
-  type GrpcContext,
-  refuseRelayed,
-  requiresLeader,
-  scopeHeaders,
-} from './metadata.ts';
+import { floorOf, floorsOf, type GrpcContext, refuseRelayed, requiresLeader, scopeHeaders } from './metadata.ts';
 import { encodeFetched, encodeTransactReply } from './transact-reply.ts';
 import { parseTransactRequest } from './transact-request.ts';
-import { WRITE } from './unary.ts';
+import { UNARY, WRITE } from './unary.ts';
 import type { Call } from './wire/call.ts';
 import { FRAME_HEADER_BYTES } from './wire/framing.ts';
 import type { UnaryMethod } from './wire/method.ts';
@@ -24,19 +16,8 @@ const fetchTransactionRequest = reading('cairn.v1.FetchTransactionRequest');
 
 export function transactionMethods(context: GrpcContext): readonly UnaryMethod[] {
   return [
-    {
-      kind: 'unary',
-      service: EVENT_STORE,
-      name: 'Transact',
-      ...WRITE,
-      handle: (call, bytes) => transact(context, call, bytes),
-    },
-    {
-      kind: 'unary',
-      service: EVENT_STORE,
-      name: 'FetchTransaction',
-      handle: (call, bytes) => fetchTransaction(context, call, bytes),
-    },
+    { ...UNARY, ...WRITE, name: 'Transact', handle: (call, bytes) => transact(context, call, bytes) },
+    { ...UNARY, name: 'FetchTransaction', handle: (call, bytes) => fetchTransaction(context, call, bytes) },
   ];
 }
 

@@ -23,6 +23,8 @@ export interface UnaryShape<Request, Reply> {
   readonly traits?: Pick<UnaryMethod, 'mustAnswer' | 'namesLeader' | 'waits' | 'messageBytesMax'>;
 }
 
+export const UNARY = { kind: 'unary', service: EVENT_STORE } as const;
+
 /** Traits of a write that a leader commits. */
 export const WRITE = { mustAnswer: true, namesLeader: true } as const;
 
@@ -47,7 +49,7 @@ export function unary<Request, Reply>(
     const headers = scope && scopeHeaders(scope);
     call.reply(frameReply(reply, message), { headers, trailers });
   };
-  return { kind: 'unary', service: EVENT_STORE, name, ...traits, handle };
+  return { ...UNARY, name, ...traits, handle };
 }
 
 /** A write to a database, whose reply and refusals name the leader. */

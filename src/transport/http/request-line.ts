@@ -10,13 +10,9 @@
  *      └────── too many wait ─────> dropped; the connection ends after the last waiting one
  * ```
  */
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { RequestListener, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-
-interface Exchange {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
-}
+import type { Exchange } from '../http-connections.ts';
 
 interface Line {
   handled: ServerResponse;

@@ -16,13 +16,13 @@ import type { Api } from './api.ts';
 import { type EndpointOptions, endpoint } from './endpoint.ts';
 import { isNotificationOf, methodsOf, requestIdsOf } from './messages.ts';
 import { refuse, refuseRequest } from './refusals.ts';
+import { SESSION_HEADER } from './session-ids.ts';
 import { type Asked, Sessions, type SessionsPorts } from './sessions.ts';
 
 export interface ProtocolOptions extends EndpointOptions, Omit<SessionsPorts, 'endpoint'> {
   readonly onFault: (error: Error) => void;
 }
 
-const SESSION_HEADER = 'mcp-session-id';
 const NOT_INITIALIZED = 'failed to create service: expect initialized notification';
 /** Methods that MCP allows before a client is ready. */
 const ALWAYS_ANSWERED: ReadonlySet<string> = new Set(['initialize', 'ping']);

@@ -14,14 +14,15 @@
  *        this cluster.
  *   TC6  A request is relayed once. A client that marks its own request as relayed gets 404 instead of being relayed.
  */
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { type NodeId, quote } from '#base';
 import type { Span, Tracer } from '#observability';
 import type { Holder } from '#service';
+import type { Exchange } from '../http-connections.ts';
 import { OtherNodes, passBody, passHead } from '../other-nodes.ts';
 import { type Asking, RELAYED, type Relay, type Relayed } from '../relay.ts';
 import { refuse } from './refusals.ts';
-import { nodeOfSession } from './session-ids.ts';
+import { nodeOfSession, SESSION_HEADER } from './session-ids.ts';
 
 /** The nodes of the cluster that have sessions. */
 export interface McpNodes {
@@ -30,12 +31,6 @@ export interface McpNodes {
   readonly urlOf: (node: NodeId) => string | undefined;
 }
 
-interface Exchange {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
-}
-
-const SESSION_HEADER = 'mcp-session-id';
 
 export class McpRelaying {
   readonly #relay: Relay;

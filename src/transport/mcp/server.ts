@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Credentials, challenge, type Principal } from '#auth';
 import { DatabaseError } from '#base';
 import { type Access, headerLines } from '../access.ts';
-import { createHttpServer, HttpConnections } from '../http-connections.ts';
+import { createHttpServer, type Exchange, HttpConnections } from '../http-connections.ts';
 import { type AllowedOrigins, Origins } from '../origins.ts';
 import { COUNTED } from '../rate-limits.ts';
 import type { Relay } from '../relay.ts';
@@ -53,9 +53,7 @@ interface Caller {
   readonly stranger?: DatabaseError;
 }
 
-interface Exchange {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
+interface Asking extends Exchange {
   readonly caller: Caller;
 }
 
@@ -172,7 +170,7 @@ class McpFront implements WebServer {
   }
 
   /** Answers a client that has no token yet. It counts as any other request. */
-  #describe(metadata: string, { request, response }: Pick<Exchange, 'request' | 'response'>): void {
+  #describe(metadata: string, { request, response }: Exchange): void {
     if (this.#origins.faultIn(request.headers) === undefined) this.#shareWith(request, response);
     if (request.method === 'OPTIONS') return allow(response, METADATA_METHODS);
     const refusal = this.#counted({ request, response, caller: ANYBODY });
@@ -196,14 +194,14 @@ class McpFront implements WebServer {
   }
 
   /** Counts a request, or its messages beyond the first; undefined: it is allowed. */
-  #counted({ request, response, caller }: Exchange, requests?: number): DatabaseError | undefined {
+  #counted({ request, response, caller }: Asking, requests?: number): DatabaseError | undefined {
     const address = request.socket.remoteAddress;
     const counted = this.#options.rateLimits?.count({ principal: caller.principal, address }, 'mcp', requests);
     for (const [name, value] of Object.entries(counted?.headers ?? {})) response.setHeader(name, value);
     return counted?.refusal;
   }
 
-  async #post(exchange: Exchange): Promise<void> {
+  async #post(exchange: Asking): Promise<void> {
     const { request, response, caller } = exchange;
     if (!(await this.#loaded()).hasSession(request, response)) return;
     const received = await receive(request, response, this.#options.budgets);

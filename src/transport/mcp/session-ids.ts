@@ -7,6 +7,7 @@
  */
 import { isNodeId, type NodeId } from '#base';
 
+export const SESSION_HEADER = 'mcp-session-id';
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const NUMBER = /^[1-9]\d{0,9}$/;
 /** Length of a UUID, a dot, and the largest number. */

@@ -40,5 +40,5 @@ export {
   refusalAt,
 } from './asking.ts';
 export type { PeerLimits } from './limits.ts';
-export { openPeerLinks, openPeerPort } from './peer-port.ts';
+export { openPeerPort } from './peer-port.ts';
 export { type PeerSecret, PeerTls, type PeerTlsMaterial, type PeerTlsMode } from './peer-tls.ts';

@@ -44,11 +44,6 @@ export async function openPeerPort(options: PortOptions): Promise<PeerPort> {
   return port;
 }
 
-/** Opens the links of a node whose id is known; dials no node before `setPeers`. */
-export async function openPeerLinks(options: LinksOptions & PortOptions): Promise<OpenPeerLinks> {
-  return (await openPeerPort(options)).openLinks(options);
-}
-
 /** Maximum number of gRPC connections, and their share of all. One more replaces an idle one. */
 const CONNECTIONS_MAX = 64;
 const CONNECTIONS_PART = 1 / 4;

@@ -12,7 +12,7 @@ import {
   type ViewRead,
 } from '#components';
 import { undecidedError } from '#service';
-import { stateViewFailed } from '../../../src/service/errors.ts';
+import { componentFailed } from '../../../src/service/errors.ts';
 import { changeText } from '../../support/components/change-text.ts';
 import { askOn, commandOf } from '../../support/components/deciding.ts';
 import { databaseOf, numbered, readOf, ViewWorld } from '../../support/components/view-world.ts';
@@ -234,7 +234,7 @@ describe('a component in quarantine', { timeout: 60_000 }, () => {
     const read = readOf(known, await textArtifact(own.artifacts, 'state-view', guestText(`${LOOPING} (i32.const 16)`)));
     expect(await views.render(read)).toMatchObject({ code: 'WasmExecutionError' });
     const answer = await views.render(read);
-    expect(answer.kind === 'failed' && stateViewFailed(SCOPE, answer)).toMatchObject(refused);
+    expect(answer.kind === 'failed' && componentFailed(SCOPE, answer)).toMatchObject(refused);
     const changes = new StateChanges(own.running, views, { ...DEFAULT_STATE_CHANGES, guest });
     const change = await textArtifact(own.artifacts, 'state-change', changeText(`${LOOPING} unreachable`));
     const ask = askOn(known, { artifact: change, command: commandOf({ path: '/' }) });

@@ -39,7 +39,7 @@ export interface MethodRule extends FrameRules {
 
 /**
  * Bytes that a stream holds regardless of its content: the streams of node:http2 and nghttp2, the call, headers and
- * trailers. Measured: bench/unread-replies.ts, ADR 0015.
+ * trailers. Measured: bench/attacks.ts, ADR 0015.
  */
 export const STREAM_BYTES: number = 16 * 1024;
 

@@ -1,13 +1,9 @@
 /** Purpose, body and reply of each route for OpenAPI. A test compares it with the routing table. */
 
-export interface Operation {
-  readonly summary: string;
+import type { DocumentedRoute } from '#ui';
+
+export interface Operation extends Pick<DocumentedRoute, 'summary' | 'body' | 'answer' | 'contentType'> {
   readonly tag: 'databases' | 'transactions' | 'events' | 'components' | 'views and commands' | 'node' | 'access';
-  /** Names of the schemas of the body, by content type. */
-  readonly body?: Readonly<Record<string, string>>;
-  /** Name of the schema of the reply. Absent: the reply is not JSON. */
-  readonly answer?: string;
-  readonly contentType?: string;
   readonly redirects?: boolean;
   /** Description of its 303, if it has one. */
   readonly leads?: string;

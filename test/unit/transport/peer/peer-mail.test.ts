@@ -13,7 +13,7 @@ import {
   type Unheard,
 } from '#cluster';
 import { createMetrics, type LogFields, type Logger, silentLogger } from '#observability';
-import { openPeerLinks } from '#transport/peer';
+import { openPeerPort } from '#transport/peer';
 import { PeerMeasureGatherer, PeerMetrics } from '../../../../src/cluster/peer/peer-measures.ts';
 import { messagesIn, reply, say } from '../../../support/cluster/peer-pair.ts';
 import { eventually } from '../../../support/eventually.ts';
@@ -43,7 +43,7 @@ class PostedNode {
     const limits = { ...QUICK, pingEveryMs: 50 };
     const place = { clusterId: CLUSTER, self, run: self.node, host: '127.0.0.1', port: 0 };
     const parts = { ...place, observer: gatherer, limits, logger: silentLogger };
-    const node = new PostedNode(self, gatherer, await openPeerLinks(parts));
+    const node = new PostedNode(self, gatherer, (await openPeerPort(parts)).openLinks(parts));
     stack.push(node);
     return node;
   }
