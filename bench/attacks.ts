@@ -25,8 +25,8 @@ import { Arena } from './arena.ts';
 import { type CairnNode, createDatabase, startCairn, THIS_BUILD, TRANSACT } from './peers/cairn.ts';
 import {
   type Addresses,
-  type Attack,
   ATTACKS,
+  type Attack,
   LARGE,
   LARGE_EVENT_BYTES,
   LARGE_EVENTS,

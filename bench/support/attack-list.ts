@@ -174,7 +174,8 @@ HALF_MESSAGE.writeUInt32BE(ANNOUNCED_BYTES, 1);
 const REFERENCES = grpcHeadersWithTable(FETCH_LATEST, Buffer.alloc(4_000, TABLE_REFERENCE));
 
 const stalledBody: Attack['on'] = (port, at) => {
-  if (port === 'grpc') return calling({ path: TRANSACT, message: HALF_MESSAGE, count: 1, windowBytes: 0, isHalf: true });
+  if (port === 'grpc')
+    return calling({ path: TRANSACT, message: HALF_MESSAGE, count: 1, windowBytes: 0, isHalf: true });
   const path = port === 'http' ? `/api/v1/db/${SHOP}` : new URL(at.mcp).pathname;
   const half = Buffer.concat([latin1(`${post(path, ANNOUNCED_BYTES)}{"events":["`), Buffer.alloc(HALF_BYTES, 'x')]);
   return sending(half);
@@ -225,8 +226,7 @@ export const ATTACKS: readonly Attack[] = [
     connections: 40,
     opensPerSecond: 40,
     what: 'begins up to 1,000 small calls, and reads no reply',
-    on: () =>
-      calling({ path: FETCH_LATEST, message: grpcMessage(bytesField(1, SHOP)), count: 1_000, windowBytes: 0 }),
+    on: () => calling({ path: FETCH_LATEST, message: grpcMessage(bytesField(1, SHOP)), count: 1_000, windowBytes: 0 }),
   },
   {
     name: 'stalled bodies',
@@ -299,6 +299,7 @@ export const ATTACKS: readonly Attack[] = [
     connections: 10,
     opensPerSecond: 50,
     what: 'sends calls with 4,000 references to a header of 3.9 KB',
-    on: () => flooding(frameOf({ type: HEADERS, flags: END_HEADERS | END_STREAM, stream: 1, payload: REFERENCES }), 20 * KIB),
+    on: () =>
+      flooding(frameOf({ type: HEADERS, flags: END_HEADERS | END_STREAM, stream: 1, payload: REFERENCES }), 20 * KIB),
   },
 ];

@@ -48,7 +48,8 @@ export function lineOf(series: Series): string {
   const { attack, port, seconds, quiet, attacked } = series;
   const rounds = attacked.map(({ others }) => others);
   const costs = attacked.map(({ cost }) => cost);
-  const ms = (of: readonly Round[], kind: Kind): string => mean(of.map((each) => percentile(each, kind, 'p95'))).toFixed(1);
+  const ms = (of: readonly Round[], kind: Kind): string =>
+    mean(of.map((each) => percentile(each, kind, 'p95'))).toFixed(1);
   const shown = (values: readonly number[]): string => spread(values, (value) => value.toFixed(1));
   const processors = [attacked.map(({ serverSeconds }) => serverSeconds), costs.map((cost) => cost.cpuSeconds)];
   const sums = [costs.map(({ opened }) => opened), costs.map(({ closed }) => closed)].map(sum);
@@ -70,7 +71,9 @@ export function faultsOf(series: Series, bounds: Bounds): readonly string[] {
   const faults = KINDS.flatMap((kind) => {
     const values = ratios(series, kind, 'p95').toSorted((a, b) => a - b);
     const found = values[Math.floor(values.length / 2)] ?? Number.NaN;
-    return found <= bounds.ratio ? [] : [`the p95 of ${kind} is ${found.toFixed(1)} times that of quiet rounds, not ${bounds.ratio} at most`];
+    return found <= bounds.ratio
+      ? []
+      : [`the p95 of ${kind} is ${found.toFixed(1)} times that of quiet rounds, not ${bounds.ratio} at most`];
   });
   const more = memory(series);
   if (more > bounds.memory) faults.push(`${more.toFixed(0)} MiB more than idle, not ${bounds.memory} at most`);

@@ -23,7 +23,8 @@ const UNSENT_BYTES_MAX = 256 * 1024;
 
 const [, , name = '', port = '', addresses = ''] = process.argv;
 const attack = ATTACKS.find((each) => each.name === name);
-if (attack === undefined) throw new Error(`There is no attack ${name}: use ${ATTACKS.map((each) => each.name).join(', ')}`);
+if (attack === undefined)
+  throw new Error(`There is no attack ${name}: use ${ATTACKS.map((each) => each.name).join(', ')}`);
 const at: Addresses = JSON.parse(addresses);
 const behave = await attack.on(port as Port, at);
 const target = at[port as Port];

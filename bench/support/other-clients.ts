@@ -88,7 +88,11 @@ export class OtherClients implements Disposable {
     const connection = known?.isOpen === true ? known : await opened(this.#options.addresses.grpc);
     if (connection === undefined) return false;
     this.#connections.set(client, connection);
-    return isOk(connection, TRANSACT, transactionOf(SHOP, { number: FIRST_NUMBER + this.#made++, bytes: this.#options.bytes }));
+    return isOk(
+      connection,
+      TRANSACT,
+      transactionOf(SHOP, { number: FIRST_NUMBER + this.#made++, bytes: this.#options.bytes }),
+    );
   }
 
   /** A call on a new connection to the attacked port. */

@@ -23,7 +23,7 @@ export interface UnaryShape<Request, Reply> {
   readonly traits?: Pick<UnaryMethod, 'mustAnswer' | 'namesLeader' | 'waits' | 'messageBytesMax'>;
 }
 
-export const UNARY = { kind: 'unary', service: EVENT_STORE } as const;
+export const UNARY: Pick<UnaryMethod, 'kind' | 'service'> = { kind: 'unary', service: EVENT_STORE };
 
 /** Traits of a write that a leader commits. */
 export const WRITE = { mustAnswer: true, namesLeader: true } as const;

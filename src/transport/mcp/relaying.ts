@@ -31,7 +31,6 @@ export interface McpNodes {
   readonly urlOf: (node: NodeId) => string | undefined;
 }
 
-
 export class McpRelaying {
   readonly #relay: Relay;
   readonly #nodes: McpNodes;
