@@ -131,15 +131,16 @@ async function measure(node: CairnNode, attack: Attack, port: Port): Promise<Ser
 }
 
 async function during(running: RunningAttack, { pid }: CairnNode, others: OtherClients): Promise<AttackRound> {
-  const before = cpuSeconds([pid]);
+  const [before, beganMs] = [cpuSeconds([pid]), performance.now()];
   let peakBytes = 0;
   const looking = setInterval(() => {
     peakBytes = Math.max(peakBytes, residentMemory(pid).total);
   }, LOOK_MS);
   const round = await others.run(seconds);
+  const tookSeconds = (performance.now() - beganMs) / 1_000;
   const serverSeconds = cpuSeconds([pid]) - before;
   clearInterval(looking);
-  return { others: round, cost: await running.stop(), serverSeconds, peakBytes };
+  return { others: round, cost: await running.stop(), tookSeconds, serverSeconds, peakBytes };
 }
 
 async function trimmed(pid: number): Promise<string> {

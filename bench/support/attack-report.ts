@@ -6,6 +6,8 @@ import type { AttackCost } from './running-attack.ts';
 export interface AttackRound {
   readonly others: Round;
   readonly cost: AttackCost;
+  /** Longer than `seconds` of the series when the last calls took long. */
+  readonly tookSeconds: number;
   /** Processor time of the server. */
   readonly serverSeconds: number;
   readonly peakBytes: number;
@@ -51,7 +53,10 @@ export function lineOf(series: Series): string {
   const ms = (of: readonly Round[], kind: Kind): string =>
     mean(of.map((each) => percentile(each, kind, 'p95'))).toFixed(1);
   const shown = (values: readonly number[]): string => spread(values, (value) => value.toFixed(1));
-  const processors = [attacked.map(({ serverSeconds }) => serverSeconds), costs.map((cost) => cost.cpuSeconds)];
+  const [server, attackers] = [
+    mean(attacked.map(({ serverSeconds, tookSeconds }) => serverSeconds / tookSeconds)),
+    mean(attacked.map(({ cost, tookSeconds }) => cost.cpuSeconds / tookSeconds)),
+  ];
   const sums = [costs.map(({ opened }) => opened), costs.map(({ closed }) => closed)].map(sum);
   return line([
     attack,
@@ -60,7 +65,7 @@ export function lineOf(series: Series): string {
     ...KINDS.map((kind) => `${shown(ratios(series, kind, 'p50'))}; ${shown(ratios(series, kind, 'p95'))}`),
     `${rate(quiet, seconds / 2)} → ${rate(rounds, seconds)}; ${sum(rounds.map(({ failed }) => failed))}`,
     memory(series).toFixed(0),
-    processors.map((each) => (mean(each) / seconds).toFixed(2)).join(', '),
+    `${server.toFixed(2)}, ${attackers.toFixed(2)}`,
     `${sums.join(', ')}; ${(sum(costs.map(({ sentBytes }) => sentBytes)) / 1e6).toFixed(1)}`,
   ]);
 }

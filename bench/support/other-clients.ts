@@ -1,7 +1,7 @@
 /**
- * The clients beside an attack. Each has a connection of its own and makes calls that are due at even intervals, one
- * after the other: writers over gRPC, readers over HTTP, and newcomers, which open a connection to the attacked port for
- * each call. A latency counts from the time when the call was due, to the end of the first attempt that succeeded.
+ * The clients beside an attack. Each has a connection of its own and makes one call after the other, not more than one
+ * in a period: writers over gRPC, readers over HTTP, and newcomers, which open a connection to the attacked port for each
+ * call. A latency includes the attempts that failed.
  */
 import { Agent, get } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -64,14 +64,14 @@ export class OtherClients implements Disposable {
     await Promise.all(
       this.#attempts.map(async ([kind, periodMs, attempt], n) => {
         let dueMs = startMs + (n * periodMs) / this.#attempts.length;
-        for (; dueMs < endMs; dueMs += periodMs) {
-          const earlyMs = dueMs - performance.now();
-          if (earlyMs > 0) await delay(earlyMs);
+        for (let beganMs = startMs; beganMs < endMs; dueMs = Math.max(dueMs + periodMs, performance.now())) {
+          await delay(Math.max(0, dueMs - performance.now()));
+          beganMs = performance.now();
           while (!(await attempt()) && performance.now() < endMs + TIMEOUT_MS) {
             round.failed += 1;
             await delay(PAUSE_MS);
           }
-          round[kind].add(performance.now() - dueMs);
+          round[kind].add(performance.now() - beganMs);
         }
       }),
     );
