@@ -265,8 +265,7 @@ export class Connections {
 
   /** Ends a connection with too many refused or cancelled streams. */
   #closed({ rstCode }: ServerHttp2Stream, session: Http2Session, streams: ConnectionStreams): void {
-    streams.closed();
-    if (rstCode !== constants.NGHTTP2_NO_ERROR && !streams.wastes()) this.#endConnection(session, 'flood');
+    if (!streams.closed(rstCode === constants.NGHTTP2_NO_ERROR)) this.#endConnection(session, 'flood');
   }
 
   #endConnection(session: Http2Session, why: EndReason): void {

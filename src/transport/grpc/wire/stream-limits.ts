@@ -8,18 +8,21 @@
  * A client may replace cancelled calls in the same event-loop turn, before these have closed. So twice as many may be
  * open, and further ones are refused.
  *
- * Cancelled or refused streams, and pieces of requests that are too small, count as waste, of which a part is forgotten
- * each second. A stream beyond twice the number counts many times: a client that respects the number never sends it.
+ * Cancelled or refused streams, and pieces of requests that are too small, count as waste. A part of it is forgotten
+ * each second, and some with each stream that is answered: a client that cancels less than it lets the node answer costs
+ * little more than any other. A stream beyond twice the number counts many times: a client that respects the number
+ * never sends it.
  *
- *   T12  A client that respects its number of streams and cancels at most 2,000 a second has no stream refused for that
- *        reason, and keeps its connection. Beyond that the connection ends.
+ *   T12  A client that respects its number of streams has no stream refused for that reason, and keeps its connection,
+ *        unless it cancels 1,000 streams at once, or 500 a second, more than are answered. Then the connection ends.
  */
 
 import type { Place } from '../../connection-places.ts';
 
 const TIMES_OPEN = 2;
 
-/** Waste of a stream beyond the limit. */
+/** Waste of a cancelled or refused stream, and of one beyond the limit. */
+export const STREAM_WASTE = 4;
 export const BEYOND_WASTE = 16;
 
 /** Waste at which a connection ends, and its decrease in a second. */
@@ -71,9 +74,13 @@ export class ConnectionStreams {
     this.#settle();
   }
 
-  closed(): void {
+  /** A stream has ended. False: it was cancelled or refused, and the connection must end. */
+  closed(isAnswered: boolean): boolean {
     this.#open -= 1;
     if (this.#open === 0 || this.#arriving < this.#open) this.#settle();
+    if (!isAnswered) return this.wastes(STREAM_WASTE);
+    this.#waste = Math.max(0, this.#waste - STREAM_WASTE);
+    return true;
   }
 
   /** Counts a piece of a request and its number. False: the connection must end. */

@@ -20,21 +20,30 @@ afterEach(() => void vi.useRealTimers());
 it('a connection may have twice its streams open, because cancelled ones close later than new ones open', () => {
   const open = (count: number): number => Array.from({ length: count }, () => streams.tryOpen()).filter(Boolean).length;
   expect(open(2 * MOST + 1)).toBe(2 * MOST);
-  for (let n = 0; n < MOST; n++) streams.closed();
+  for (let n = 0; n < MOST; n++) streams.closed(true);
   expect(open(2 * MOST)).toBe(MOST);
 });
 
 it.each([
-  [1_900, true],
-  [6_000, false],
-])('a connection whose client cancels %d calls a second for a long time is kept: %s', (perSecond, isKept) => {
-  let keeps = true;
-  for (let ms = 0; ms < 20_000; ms += 20) {
-    for (let n = 0; n < (perSecond * 20) / 1_000; n++) keeps &&= streams.wastes();
-    vi.advanceTimersByTime(20);
-  }
-  expect(keeps).toBe(isKept);
-});
+  [400, 0, true],
+  [1_500, 0, false],
+  [6_000, 5_600, true],
+  [6_000, 3_000, false],
+])(
+  'a connection whose client cancels %d calls a second for a long time while %d are answered is kept: %s',
+  (cancelled, answered, isKept) => {
+    let keeps = true;
+    const close = (perSecond: number, isAnswered: boolean): void => {
+      for (let n = 0; n < perSecond / 50; n++) keeps = streams.tryOpen() && streams.closed(isAnswered) && keeps;
+    };
+    for (let ms = 0; ms < 20_000; ms += 20) {
+      close(cancelled, false);
+      close(answered, true);
+      vi.advanceTimersByTime(20);
+    }
+    expect(keeps).toBe(isKept);
+  },
+);
 
 it('a connection gets more streams once, when half of its streams are long calls', () => {
   const told: number[] = [];
@@ -55,7 +64,7 @@ it('a connection waits for a body while no request is complete, and works while 
   // It has waited as long as before.
   expect(step(() => streams.tryOpen())).toEqual([]);
   expect(step(() => streams.cameWhole())).toEqual(['works']);
-  streams.closed();
+  streams.closed(true);
   expect(step(() => streams.cameWhole())).toEqual(['works']);
-  expect(step(() => streams.closed())).toEqual(['idle']);
+  expect(step(() => streams.closed(true))).toEqual(['idle']);
 });
