@@ -120,19 +120,24 @@ interface Calls {
   readonly isHalf?: boolean;
 }
 
-/** Keeps calls open whose replies are read slowly or not at all, or whose requests do not end. */
+/**
+ * Keeps calls open whose replies are read slowly or not at all, or whose requests do not end. Each second, calls that
+ * were refused or ended are replaced.
+ */
 function calling({ path, message, count, windowBytes, isHalf = false }: Calls): Behaviour {
   const headers = benchHeaders(path);
   return (link) => {
     const connection = new Http2Connection(link.socket, { windowBytes });
     const onEnd = (): void => undefined;
     link.socket.resume();
-    link.every(100, () => {
+    const fill = (): void => {
       while (connection.isOpen && connection.callCount < Math.min(count, connection.streamsMax)) {
         if (isHalf) connection.callWithoutEnd(headers, message, { onEnd });
         else connection.call(headers, message, { onEnd });
       }
-    });
+    };
+    link.socket.once('data', fill);
+    link.every(SECOND_MS, fill);
     if (windowBytes > 0) link.every(SECOND_MS, () => connection.grant(windowBytes));
   };
 }

@@ -9,7 +9,7 @@
  * A history is kept in segments, which are cut between two records. Where they are cut follows from the log alone, so
  * the segments of all replicas of a group are equal (docs/formats/segments.md).
  */
-import { DatabaseError, type GroupId, NO_BYTES } from '#base';
+import { DatabaseError, type GroupId, giveBack, NO_BYTES } from '#base';
 
 /** Kinds of records. A transaction has the next revision; the others raise none. */
 export const RECORD = { TRANSACTION: 1, DEFINITION: 2, REFUSAL: 3 } as const;
@@ -99,6 +99,10 @@ const CHUNK_BYTES = 32 * 1024;
 /** At most 4 MiB for the readers of one thread. */
 const SPARES_MAX = 128;
 const spares: Uint8Array[] = [];
+/** The same for larger reads; longer ones are freed. */
+const LARGE_BYTES_MAX = 512 * 1024;
+const LARGE_SPARES_MAX = 8;
+const largeSpares: Uint8Array[] = [];
 
 /**
  * Memory for many reads that end together. Buffers of their own would be garbage that V8 counts, and collects its whole
@@ -113,9 +117,8 @@ export class ReadMemory {
   /** Chunks in use; the last one has room. */
   readonly #chunks: Uint8Array[] = [];
   #used = CHUNK_BYTES;
-  /** Memory of a read that is larger than a chunk: slices of one walk use it in turn. */
-  #large: Uint8Array = NO_BYTES;
-  #isLargeUsed = false;
+  /** Memory of a read that is larger than a chunk. */
+  #large: Uint8Array | undefined;
 
   constructor(owner?: object) {
     this.owner = owner;
@@ -138,13 +141,22 @@ export class ReadMemory {
     spares.push(...this.#chunks.splice(0, SPARES_MAX - spares.length));
     this.#chunks.length = 0;
     this.#used = CHUNK_BYTES;
-    this.#isLargeUsed = false;
+    // Thousands of readers may wait for their clients: none keeps its memory for the next read.
+    if (this.#large !== undefined) keepOrFree(this.#large);
+    this.#large = undefined;
   }
 
   #takeLarge(byteLength: number): Uint8Array {
-    if (this.#isLargeUsed) return new Uint8Array(byteLength);
-    if (this.#large.length < byteLength) this.#large = new Uint8Array(byteLength);
-    this.#isLargeUsed = true;
-    return this.#large.subarray(0, byteLength);
+    if (this.#large !== undefined) return new Uint8Array(byteLength);
+    const at = largeSpares.findLastIndex(({ length }) => length >= byteLength);
+    const [spare = new Uint8Array(byteLength)] = at < 0 ? [] : largeSpares.splice(at, 1);
+    this.#large = spare;
+    return spare.subarray(0, byteLength);
   }
+}
+
+function keepOrFree(large: Uint8Array): void {
+  if (large.length > LARGE_BYTES_MAX) return giveBack(large);
+  largeSpares.push(large);
+  if (largeSpares.length > LARGE_SPARES_MAX) giveBack(largeSpares.shift() ?? NO_BYTES);
 }

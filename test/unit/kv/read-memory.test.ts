@@ -33,16 +33,22 @@ it('memory that one reader has taken is not changed by others', () => {
   );
 });
 
-it.each([1_000, 20_000, 300_000])(
-  'readers one after the other, or slices of one, use the same memory for %d bytes',
-  (bytes) => {
-    const buffers = new Set<ArrayBufferLike>();
-    const one = new ReadMemory();
-    for (let slice = 0; slice < 20; slice++) {
-      const memory = bytes > 32 * 1024 ? one : new ReadMemory();
-      buffers.add(memory.take(bytes).buffer);
-      memory.reset();
-    }
-    expect(buffers.size).toBe(1);
-  },
-);
+it.each([1_000, 20_000, 300_000])('readers one after the other use the same memory for %d bytes', (bytes) => {
+  const buffers = new Set<ArrayBufferLike>();
+  for (let slice = 0; slice < 20; slice++) {
+    const memory = new ReadMemory();
+    buffers.add(memory.take(bytes).buffer);
+    memory.reset();
+  }
+  expect(buffers.size).toBe(1);
+});
+
+it.each([
+  [300_000, 8],
+  [900_000, 0],
+])('readers that are released keep no memory of reads of %d bytes, except for %d spare ones', (bytes, kept) => {
+  const memories = Array.from({ length: 100 }, () => new ReadMemory());
+  const buffers = memories.map((memory) => memory.take(bytes).buffer);
+  for (const memory of memories) memory.reset();
+  expect(buffers.filter(({ byteLength }) => byteLength > 0)).toHaveLength(kept);
+});
