@@ -14,6 +14,7 @@ import { HEAD_LIMITS } from '../../src/transport/grpc/wire/request-headers.ts';
 import {
   FEW_PIECES,
   SMALL_PIECE_BYTES,
+  STREAM_WASTE,
   WASTE_MAX,
   WASTE_PER_SECOND,
 } from '../../src/transport/grpc/wire/stream-limits.ts';
@@ -375,7 +376,12 @@ export const LIMIT_TABLES: readonly LimitTable[] = [
         'receiveMs',
       ),
       row(
-        `Calls that are cancelled or refused, and DATA frames of less than ${count(SMALL_PIECE_BYTES)} bytes, from the ${FEW_PIECES + 1}th of a request on; of a connection`,
+        'Calls of a connection that are cancelled or refused, beyond as many as are answered',
+        `${count(WASTE_MAX / STREAM_WASTE)}, and ${count(WASTE_PER_SECOND / STREAM_WASTE)} more each second`,
+        'the connection is closed',
+      ),
+      row(
+        `DATA frames of a connection of less than ${count(SMALL_PIECE_BYTES)} bytes, from the ${FEW_PIECES + 1}th of a request on`,
         `${count(WASTE_MAX)}, and ${count(WASTE_PER_SECOND)} more each second`,
         'the connection is closed',
       ),
