@@ -38,12 +38,19 @@ export interface Requests {
     readonly acceptRevision: number | bigint | undefined;
     readonly isPassedOn: boolean;
   };
+  "cairn.admin.v1.SetCopiesRequest": {
+    readonly name: string;
+    readonly databaseId: string;
+    readonly copies: number;
+    readonly isPassedOn: boolean;
+  };
   "cairn.admin.v1.DescribeCopyRequest": {
     readonly name: string;
     readonly isPassedOn: boolean;
   };
   "cairn.v1.CreateDatabaseRequest": {
     readonly databaseName: string;
+    readonly copies: number | undefined;
   };
   "cairn.v1.DeleteDatabaseRequest": {
     readonly databaseName: string;
@@ -346,12 +353,19 @@ export const REQUEST_FIELDS: { readonly [Name in keyof Requests]: Readonly<Recor
     24: { key: "acceptRevision", name: "accept_revision", type: "uint64", presence: "optional" },
     120: { key: "isPassedOn", name: "is_passed_on", type: "bool", presence: "always" },
   },
+  "cairn.admin.v1.SetCopiesRequest": {
+    10: { key: "name", name: "name", type: "string", presence: "always" },
+    18: { key: "databaseId", name: "database_id", type: "string", presence: "always" },
+    24: { key: "copies", name: "copies", type: "uint32", presence: "always" },
+    120: { key: "isPassedOn", name: "is_passed_on", type: "bool", presence: "always" },
+  },
   "cairn.admin.v1.DescribeCopyRequest": {
     10: { key: "name", name: "name", type: "string", presence: "always" },
     120: { key: "isPassedOn", name: "is_passed_on", type: "bool", presence: "always" },
   },
   "cairn.v1.CreateDatabaseRequest": {
     10: { key: "databaseName", name: "database_name", type: "string", presence: "always" },
+    24: { key: "copies", name: "copies", type: "uint32", presence: "optional" },
   },
   "cairn.v1.DeleteDatabaseRequest": {
     10: { key: "databaseName", name: "database_name", type: "string", presence: "always" },

@@ -35,6 +35,8 @@ export interface Database {
 
 export interface CreateDatabaseRequest {
   readonly databaseName: string;
+  /** Replicas with a vote, 1 to 7; may exceed the number of nodes. Absent: the setting copies of the cluster. */
+  readonly copies?: number | undefined;
 }
 
 export interface CreateDatabaseReply {
@@ -296,13 +298,16 @@ export const Database: MessageFns<Database> = {
 };
 
 function createBaseCreateDatabaseRequest(): CreateDatabaseRequest {
-  return { databaseName: "" };
+  return { databaseName: "", copies: undefined };
 }
 
 export const CreateDatabaseRequest: MessageFns<CreateDatabaseRequest> = {
   encode(message: CreateDatabaseRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.databaseName !== "") {
       writer.uint32(10).string(message.databaseName);
+    }
+    if (message.copies !== undefined) {
+      writer.uint32(24).uint32(message.copies);
     }
     return writer;
   },
@@ -328,6 +333,14 @@ export const CreateDatabaseRequest: MessageFns<CreateDatabaseRequest> = {
             message.databaseName = reader.string();
             continue;
           }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.copies = reader.uint32();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -346,6 +359,7 @@ export const CreateDatabaseRequest: MessageFns<CreateDatabaseRequest> = {
   fromPartial(object: DeepPartial<CreateDatabaseRequest>): CreateDatabaseRequest {
     const message = createBaseCreateDatabaseRequest() as any;
     message.databaseName = object.databaseName ?? "";
+    message.copies = object.copies ?? undefined;
     return message;
   },
 };

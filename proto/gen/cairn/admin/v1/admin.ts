@@ -139,6 +139,18 @@ export interface RecoverDatabaseReply {
   readonly chainHash: Buffer;
 }
 
+export interface SetCopiesRequest {
+  readonly name: string;
+  /** With it: changes only this instance. Empty: the instance that the name is bound to. */
+  readonly databaseId: string;
+  /** 1 to 7; may exceed the number of nodes. 0: the setting copies of the cluster. */
+  readonly copies: number;
+  readonly isPassedOn: boolean;
+}
+
+export interface SetCopiesReply {
+}
+
 export interface DescribeCopyRequest {
   readonly name: string;
   readonly isPassedOn: boolean;
@@ -248,7 +260,11 @@ export interface Node {
   /** Largest lag of its replicas: entries that they have not acknowledged to their leaders. Only in DescribeCluster. */
   readonly lag: number;
   /** Facts that only the node knows. Absent: it did not answer. */
-  readonly own: OwnDescription | undefined;
+  readonly own:
+    | OwnDescription
+    | undefined;
+  /** The node is a learner: it holds a replica of every database and votes for none. In every reply. */
+  readonly isLearner: boolean;
 }
 
 export interface OwnDescription {
@@ -299,6 +315,8 @@ export interface Database {
    * new transactions repeat that time.
    */
   readonly recordedAheadMs: number;
+  /** Replicas with a vote that the database asks for. 0: the setting copies of the cluster. */
+  readonly copies: number;
 }
 
 export interface Recovery {
@@ -951,6 +969,120 @@ export const RecoverDatabaseReply: MessageFns<RecoverDatabaseReply> = {
             message.chainHash = Buffer.from(reader.bytes());
             continue;
           }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseSetCopiesRequest(): SetCopiesRequest {
+  return { name: "", databaseId: "", copies: 0, isPassedOn: false };
+}
+
+export const SetCopiesRequest: MessageFns<SetCopiesRequest> = {
+  encode(message: SetCopiesRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.name !== "") {
+      writer.uint32(10).string(message.name);
+    }
+    if (message.databaseId !== "") {
+      writer.uint32(18).string(message.databaseId);
+    }
+    if (message.copies !== 0) {
+      writer.uint32(24).uint32(message.copies);
+    }
+    if (message.isPassedOn !== false) {
+      writer.uint32(120).bool(message.isPassedOn);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SetCopiesRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSetCopiesRequest() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.databaseId = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.copies = reader.uint32();
+            continue;
+          }
+          case 15: {
+            if (tag !== 120) {
+              break;
+            }
+
+            message.isPassedOn = reader.bool();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseSetCopiesReply(): SetCopiesReply {
+  return {};
+}
+
+export const SetCopiesReply: MessageFns<SetCopiesReply> = {
+  encode(_: SetCopiesReply, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SetCopiesReply {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSetCopiesReply() as any;
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1635,6 +1767,7 @@ function createBaseNode(): Node {
     movableLeads: 0,
     lag: 0,
     own: undefined,
+    isLearner: false,
   };
 }
 
@@ -1705,6 +1838,9 @@ export const Node: MessageFns<Node> = {
     }
     if (message.own !== undefined) {
       OwnDescription.encode(message.own, writer.uint32(178).fork()).join();
+    }
+    if (message.isLearner !== false) {
+      writer.uint32(184).bool(message.isLearner);
     }
     return writer;
   },
@@ -1898,6 +2034,14 @@ export const Node: MessageFns<Node> = {
             message.own = OwnDescription.decode(reader, reader.uint32());
             continue;
           }
+          case 23: {
+            if (tag !== 184) {
+              break;
+            }
+
+            message.isLearner = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2081,6 +2225,7 @@ function createBaseDatabase(): Database {
     members: [],
     recovery: undefined,
     recordedAheadMs: 0,
+    copies: 0,
   };
 }
 
@@ -2123,6 +2268,9 @@ export const Database: MessageFns<Database> = {
     }
     if (message.recordedAheadMs !== 0) {
       writer.uint32(80).uint64(message.recordedAheadMs);
+    }
+    if (message.copies !== 0) {
+      writer.uint32(88).uint32(message.copies);
     }
     return writer;
   },
@@ -2238,6 +2386,14 @@ export const Database: MessageFns<Database> = {
             }
 
             message.recordedAheadMs = longToNumber(reader.uint64());
+            continue;
+          }
+          case 11: {
+            if (tag !== 88) {
+              break;
+            }
+
+            message.copies = reader.uint32();
             continue;
           }
         }
@@ -2507,6 +2663,19 @@ export const ClusterAdminService = {
       Buffer.from(RecoverDatabaseReply.encode(value).finish()),
     responseDeserialize: (value: Buffer): RecoverDatabaseReply => RecoverDatabaseReply.decode(value),
   },
+  /**
+   * Changes the number of replicas that vote for a database. They move as after any other change of a placement; the
+   * reply comes when the number is stored. NOT_FOUND: the database, or the instance, does not exist.
+   */
+  setCopies: {
+    path: "/cairn.admin.v1.ClusterAdmin/SetCopies" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: SetCopiesRequest): Buffer => Buffer.from(SetCopiesRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): SetCopiesRequest => SetCopiesRequest.decode(value),
+    responseSerialize: (value: SetCopiesReply): Buffer => Buffer.from(SetCopiesReply.encode(value).finish()),
+    responseDeserialize: (value: Buffer): SetCopiesReply => SetCopiesReply.decode(value),
+  },
   /** Describes the replica of a database on the node that receives the request. */
   describeCopy: {
     path: "/cairn.admin.v1.ClusterAdmin/DescribeCopy" as const,
@@ -2553,6 +2722,11 @@ export interface ClusterAdminServer extends UntypedServiceImplementation {
    * id. Without accept_revision it changes nothing, and the message describes the replica.
    */
   recoverDatabase: handleUnaryCall<RecoverDatabaseRequest, RecoverDatabaseReply>;
+  /**
+   * Changes the number of replicas that vote for a database. They move as after any other change of a placement; the
+   * reply comes when the number is stored. NOT_FOUND: the database, or the instance, does not exist.
+   */
+  setCopies: handleUnaryCall<SetCopiesRequest, SetCopiesReply>;
   /** Describes the replica of a database on the node that receives the request. */
   describeCopy: handleUnaryCall<DescribeCopyRequest, DescribeCopyReply>;
 }
@@ -2702,6 +2876,25 @@ export interface ClusterAdminClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: RecoverDatabaseReply) => void,
+  ): ClientUnaryCall;
+  /**
+   * Changes the number of replicas that vote for a database. They move as after any other change of a placement; the
+   * reply comes when the number is stored. NOT_FOUND: the database, or the instance, does not exist.
+   */
+  setCopies(
+    request: SetCopiesRequest,
+    callback: (error: ServiceError | null, response: SetCopiesReply) => void,
+  ): ClientUnaryCall;
+  setCopies(
+    request: SetCopiesRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: SetCopiesReply) => void,
+  ): ClientUnaryCall;
+  setCopies(
+    request: SetCopiesRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: SetCopiesReply) => void,
   ): ClientUnaryCall;
   /** Describes the replica of a database on the node that receives the request. */
   describeCopy(
