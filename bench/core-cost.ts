@@ -43,6 +43,7 @@ const BINDING = {
   databaseId: toDatabaseId('0199a5c8-3c1e-7a2b-9f00-0123456789ab'),
   group: GROUP,
   createdAtMs: 0,
+  copies: 0,
   replicas: [replicaOf(NODE)],
   leaving: [],
   founders: [replicaOf(NODE)],

@@ -124,6 +124,7 @@ export {
 } from './proto-writer.ts';
 export { cut, escapeUnseen, quote } from './quote.ts';
 export {
+  COPIES_MAX,
   copyOf,
   hasNode,
   isCopy,

@@ -17,6 +17,9 @@ export type NodeId = Brand<number, 'NodeId'>;
 /** One replica of one group: never reused. 1 or more. */
 export type ReplicaId = Brand<number, 'ReplicaId'>;
 
+/** Maximum number of replicas of a database that vote. */
+export const COPIES_MAX = 7;
+
 const NODE_ID_MAX = 2 ** 32 - 1;
 const COPIES = 2 ** 20;
 

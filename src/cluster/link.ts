@@ -35,13 +35,14 @@ export interface Proposal {
 
 export interface NewDatabase {
   readonly name: string;
+  /** Replicas that it asks for; 0: the setting of the cluster. */
+  readonly copies: number;
   readonly databaseId: DatabaseId;
   readonly createdAtMs: number;
 }
 
-export interface CreateRequest {
+export interface CreateRequest extends Pick<NewDatabase, 'name' | 'copies'> {
   readonly token: Token;
-  readonly name: string;
   /** Same as in a proposal. */
   readonly staysHere: boolean;
 }

@@ -2,7 +2,7 @@
  * The replicated state machines as the runtime uses them: that of the catalog and those of databases. The machines
  * define the meaning of entries; the runtime passes entries in order and gets their outcomes.
  */
-import type { GroupId, LogIndex, NodeId, Revision, Term } from '#base';
+import type { DatabaseId, GroupId, LogIndex, NodeId, Revision, Term } from '#base';
 import type { CatalogEntry, HistoryVerdict } from '#database';
 import type { KvBatch, KvReader, KvStore } from '#kv';
 import type { ApiKey } from '#model';
@@ -66,7 +66,8 @@ export interface KeyRange {
 export interface CatalogMachine extends Machine {
   /** Iterates over all of them. */
   list(): readonly Binding[];
-  lookup(name: string): Binding | undefined;
+  /** The binding of the name; with an id, only if it is of that instance. */
+  lookup(name: string, databaseId?: DatabaseId): Binding | undefined;
   bindingOf(group: GroupId): Binding | undefined;
   /** Replicas per node; nodes without any may be missing. */
   readonly copies: ReadonlyMap<NodeId, number>;

@@ -113,6 +113,11 @@ export interface WriteOptions {
   readonly requireLeader?: boolean | undefined;
 }
 
+export interface CreateOptions extends WriteOptions {
+  /** Replicas that vote; absent: as many as the setting of the cluster. */
+  readonly copies?: number | undefined;
+}
+
 export interface TransactOptions extends WriteOptions {
   /**
    * Called once when the transaction is an entry of the leader's log, not yet durable, before its outcome; never when
@@ -149,7 +154,7 @@ export interface Node {
   /** Sets the client addresses of this node, once the servers have bound their ports. Other nodes learn them, too. */
   advertise(clients: ClientAddresses): void;
 
-  createDatabase(name: string, options?: WriteOptions): Promise<CreateOutcome>;
+  createDatabase(name: string, options?: CreateOptions): Promise<CreateOutcome>;
   /** With `databaseId`, deletes only that instance. */
   deleteDatabase(name: string, databaseId?: DatabaseId, options?: WriteOptions): Promise<DeleteOutcome>;
   /**

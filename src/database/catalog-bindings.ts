@@ -2,7 +2,7 @@
  * The bindings of a catalog: by name, by group, and the number of replicas on each node. Creating one of thousands of
  * databases reads none of the others: only `list` does.
  */
-import { type GroupId, type NodeId, nodeOf, toGroupId } from '#base';
+import { type DatabaseId, type GroupId, type NodeId, nodeOf, toGroupId } from '#base';
 import { type Binding, BLOCK_GROUPS } from './catalog-rows.ts';
 
 export class CatalogBindings {
@@ -16,8 +16,10 @@ export class CatalogBindings {
     return this.#copies;
   }
 
-  lookup(name: string): Binding | undefined {
-    return this.#byName.get(name);
+  /** The binding of the name; with an id, only if it is of that instance. */
+  lookup(name: string, databaseId?: DatabaseId): Binding | undefined {
+    const binding = this.#byName.get(name);
+    return databaseId === undefined || databaseId === binding?.databaseId ? binding : undefined;
   }
 
   ofGroup(group: GroupId): Binding | undefined {

@@ -54,7 +54,8 @@ function diffKeys(before: readonly ApiKey[], after: readonly ApiKey[]): readonly
   return [...removed, ...changed.map((key) => ({ kind: 'key-kept', key }) as const)];
 }
 
-/** True when the replicas differ or will differ: within a placement only by whether it is settled. */
+/** True when the replicas, or their number, differ or will differ. */
 function isElsewhere(before: Binding, after: Binding): boolean {
-  return before.placement !== after.placement || before.isSettled !== after.isSettled;
+  const isPlacedAlike = before.placement === after.placement && before.isSettled === after.isSettled;
+  return !isPlacedAlike || before.copies !== after.copies;
 }

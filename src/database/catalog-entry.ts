@@ -26,7 +26,7 @@ import {
   valid,
 } from '#base';
 import { API_KEY, type ApiKey, KEY_ID, PAYLOAD_FORMAT } from '#model';
-import { GROUP, NODE, REPLICAS } from './catalog-fields.ts';
+import { COPIES, GROUP, NODE, REPLICAS } from './catalog-fields.ts';
 import { NODE_STATE, type NodeRegistration, type NodeState, REGISTRATION } from './catalog-nodes.ts';
 import { RECOVER_ENTRY, type RecoverEntry } from './catalog-recovery.ts';
 
@@ -61,18 +61,35 @@ type DatabaseEntry =
       readonly createdAtMs: number;
       /** The voters that its group begins with. At least one. */
       readonly replicas: readonly ReplicaId[];
+      /** Number that it asks for; 0: the setting of the cluster. */
+      readonly copies: number;
     }
-  | { readonly kind: 'delete'; readonly name: string; readonly databaseId?: DatabaseId | undefined };
+  | ({ readonly kind: 'delete' } & Named)
+  /** The database asks for so many replicas from now on. */
+  | ({ readonly kind: 'set-copies'; readonly copies: number } & Named);
+
+/** The database with the name, and only this instance if there is an id. */
+interface Named {
+  readonly name: string;
+  readonly databaseId?: DatabaseId | undefined;
+}
 
 const NAME = valid(TEXT, (name) => name !== '');
+const NAMED = { databaseId: optional(DATABASE_ID), name: NAME };
 const PLACED = { group: GROUP, placement: VARINT };
 
 const ENTRY = kindsOf<CatalogEntry>({
   create: [
     16,
-    { databaseId: DATABASE_ID, createdAtMs: U64, replicas: valid(REPLICAS, ({ length }) => length > 0), name: NAME },
+    {
+      databaseId: DATABASE_ID,
+      createdAtMs: U64,
+      replicas: valid(REPLICAS, ({ length }) => length > 0),
+      copies: COPIES,
+      name: NAME,
+    },
   ],
-  delete: [17, { databaseId: optional(DATABASE_ID), name: NAME }],
+  delete: [17, NAMED],
   recover: [18, RECOVER_ENTRY],
   mark: [21, { node: NODE, state: NODE_STATE }],
   place: [24, { ...PLACED, nodes: valid(listOf(NODE, { min: 1 }), (nodes) => new Set(nodes).size === nodes.length) }],
@@ -81,6 +98,7 @@ const ENTRY = kindsOf<CatalogEntry>({
   raise: [27, { level: valid(VARINT, (level) => isLevelRange({ min: level, max: level })) }],
   'keep-key': [28, { key: API_KEY }],
   'remove-key': [29, { id: KEY_ID }],
+  'set-copies': [30, { copies: COPIES, ...NAMED }],
 });
 
 export function encodeCatalogEntry(entry: CatalogEntry): Uint8Array {
@@ -103,7 +121,14 @@ export function readCatalogEntry(payload: Uint8Array): CatalogEntry {
 }
 
 /** Entries that only the leader makes, from requests. */
-const LEADERS_OWN: ReadonlySet<CatalogEntry['kind']> = new Set(['create', 'recover', 'register', 'mark', 'raise']);
+const LEADERS_OWN: ReadonlySet<CatalogEntry['kind']> = new Set([
+  'create',
+  'set-copies',
+  'recover',
+  'register',
+  'mark',
+  'raise',
+]);
 
 /**
  * The fault of a payload that another node proposes as an entry of the catalog, or undefined. It may delete or place a

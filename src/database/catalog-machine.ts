@@ -9,6 +9,7 @@
 import {
   assert,
   ByteWriter,
+  type DatabaseId,
   encodeUtf8,
   type GroupId,
   type LogIndex,
@@ -66,7 +67,7 @@ export type RaiseOutcome =
   | { readonly kind: 'unmoved' };
 
 export type PlaceOutcome =
-  /** Others hold the database from now on, or are to hold it. */
+  /** Other nodes, or another number of them, hold the database from now on, or are to hold it. */
   | { readonly kind: 'moved'; readonly binding: Binding }
   /** It is so already, or it was decided otherwise since, or the database is gone, or a node takes no more of them. */
   | { readonly kind: 'unmoved' };
@@ -145,8 +146,8 @@ export class CatalogMachine {
     return this.#applied;
   }
 
-  lookup(name: string): Binding | undefined {
-    return this.#bindings.lookup(name);
+  lookup(name: string, databaseId?: DatabaseId): Binding | undefined {
+    return this.#bindings.lookup(name, databaseId);
   }
 
   /** Its revision and chain hash, for another replica. */
@@ -300,6 +301,8 @@ export class CatalogMachine {
         return this.#create(entry);
       case 'delete':
         return this.#delete(entry);
+      case 'set-copies':
+        return this.#setCopies(entry);
       case 'register':
         return this.#nodes.register(entry.registration, this.#level);
       case 'mark':
@@ -323,19 +326,26 @@ export class CatalogMachine {
   #create(entry: CatalogEntry & { readonly kind: 'create' }): CatalogOutcome {
     const taken = this.#bindings.lookup(entry.name);
     if (taken !== undefined) return { kind: 'exists', binding: taken };
-    const { name, databaseId, createdAtMs, replicas } = entry;
+    const { name, databaseId, createdAtMs, replicas, copies } = entry;
     const held = { replicas, leaving: [], founders: replicas, placement: 0, isSettled: true };
-    const binding = { name, databaseId, createdAtMs, ...held, group: this.#takeGroup() };
+    const binding = { name, databaseId, createdAtMs, copies, ...held, group: this.#takeGroup() };
     this.#bindings.set(binding);
     return { kind: 'created', binding };
   }
 
   #delete(entry: CatalogEntry & { readonly kind: 'delete' }): CatalogOutcome {
-    const binding = this.#bindings.lookup(entry.name);
-    const isWanted = entry.databaseId === undefined || entry.databaseId === binding?.databaseId;
-    if (binding === undefined || !isWanted) return { kind: 'absent' };
+    const binding = this.#bindings.lookup(entry.name, entry.databaseId);
+    if (binding === undefined) return { kind: 'absent' };
     this.#bindings.delete(entry.name);
     return { kind: 'deleted', binding };
+  }
+
+  #setCopies(entry: CatalogEntry & { readonly kind: 'set-copies' }): CatalogOutcome {
+    const before = this.#bindings.lookup(entry.name, entry.databaseId);
+    if (before === undefined || before.copies === entry.copies) return { kind: 'unmoved' };
+    const binding = { ...before, copies: entry.copies };
+    this.#bindings.set(binding);
+    return { kind: 'moved', binding };
   }
 
   #move(entry: CatalogEntry & { readonly kind: 'place' | 'placed' }): CatalogOutcome {

@@ -4,8 +4,9 @@
  *
  * ```
  * applied row     u8 format = 3 | applied state (applied-state.ts) | varint next group | u32 CRC
- * bindings row    u8 format = 5 | varint count, each binding | u32 CRC
- * binding         varint group | 16 bytes database_id | varint created_at ms | replicas | varint placement
+ * bindings row    u8 format = 6 | varint count, each binding | u32 CRC
+ * binding         varint group | 16 bytes database_id | varint created_at ms | varint copies | replicas
+ *                 | varint placement
  *                 | [replicas that are leaving | replicas that founded its group | u8 is settled]
  *                 | u8 is recovered | [recovery (catalog-recovery.ts)] | varint length | name
  *                   the first brackets: only if placement > 0; until then none is leaving, all are founders, and it is
@@ -30,12 +31,12 @@ import {
   VARINT,
 } from '#base';
 import { type AppliedState, readAppliedState, writeAppliedState } from './applied-state.ts';
-import { GROUP, REPLICAS } from './catalog-fields.ts';
+import { COPIES, GROUP, REPLICAS } from './catalog-fields.ts';
 import { RECOVERY, type Recovery } from './catalog-recovery.ts';
 import { closeRow, openRow, sealRow, unexpectedRow } from './corruption.ts';
 
 const APPLIED_FORMAT = 3;
-const BINDINGS_FORMAT = 5;
+const BINDINGS_FORMAT = 6;
 /** Groups of one bindings row. */
 export const BLOCK_GROUPS = 64;
 
@@ -45,6 +46,8 @@ export interface Binding {
   readonly databaseId: DatabaseId;
   readonly group: GroupId;
   readonly createdAtMs: number;
+  /** Replicas that it asks for; 0: as many as the setting of the cluster. */
+  readonly copies: number;
   /** Its replicas, with their nodes. */
   readonly replicas: readonly ReplicaId[];
   /** The replicas to remove once their group works without them (catalog-placements.ts). */
@@ -90,6 +93,7 @@ const BINDINGS = listOf(
     group: GROUP,
     databaseId: DATABASE_ID,
     createdAtMs: VARINT,
+    copies: COPIES,
     replicas: REPLICAS,
     placement: VARINT,
     leaving: oncePlaced(REPLICAS, () => []),

@@ -32,6 +32,7 @@ export type { Applied } from './applied.ts';
 export { auditDatabase, auditInUse, groupsWithRows } from './audit.ts';
 export type { CatalogDifference } from './catalog-diff.ts';
 export { type CatalogEntry, encodeCatalogEntry, faultInForwardedEntry } from './catalog-entry.ts';
+export { COPIES } from './catalog-fields.ts';
 export { API_KEYS_MAX, type KeyOutcome, TOKENS_MAX } from './catalog-keys.ts';
 export { readLevel } from './catalog-level.ts';
 export {

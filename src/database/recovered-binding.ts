@@ -39,12 +39,12 @@ export function successorOf(
   { databaseId, node, origin, ...held }: Successor,
   group: GroupId,
 ): Binding {
-  const { name, createdAtMs } = before;
+  const { name, createdAtMs, copies } = before;
   const { revision, chainHash } = held;
   const replicas = [replicaOf(node)];
   const recovery = { databaseId: before.databaseId, group: origin, rootId: rootOf(before), revision, chainHash };
   const place = { replicas, leaving: [], founders: replicas, placement: 0, isSettled: true };
-  return { name, databaseId, group, createdAtMs, ...place, recovery };
+  return { name, databaseId, group, createdAtMs, copies, ...place, recovery };
 }
 
 /** The instance that the history of this one began with: H(0) is made of its id. */

@@ -2,7 +2,7 @@
  * Parses the command line of `cairn cluster …`. Without an address, the node of the same container is found by its
  * environment variables (settings.ts).
  */
-import { failure, isNodeId, type NodeId, ok, parseAddress, type Result } from '#base';
+import { COPIES_MAX, failure, isNodeId, type NodeId, ok, parseAddress, type Result } from '#base';
 import type { AdminRequest, DialledAddress } from '#cluster';
 import { leadingZeroRule, parseRevisionText } from '#model';
 import { misplacedOptions, readOptions } from './option-faults.ts';
@@ -138,6 +138,7 @@ function readOrder(
   options: OrderOptions,
   faults: string[],
 ): Asked['order'] | undefined {
+  if (command === 'copies') return readCopies([text, ...more], faults);
   if (more.length > 0) faults.push(`unexpected argument ${JSON.stringify(more.join(' '))}`);
   switch (command) {
     case 'recover':
@@ -165,7 +166,7 @@ function readOrder(
   }
 }
 
-const COMMANDS = 'status, decommission, replace, recommission, drain, undrain, finalize, recover';
+const COMMANDS = 'status, decommission, replace, recommission, drain, undrain, finalize, recover, copies';
 
 /** A drain that stops the node must name it, so that a forgotten argument stops no node. */
 function readDrain(
@@ -176,6 +177,16 @@ function readDrain(
   const isNamed = text !== undefined || !(stays || isDryRun);
   const node = isNamed ? readNode(text, 'drain needs a node', faults) : undefined;
   return { kind: 'drain', node, isGranted: false, stays, isDryRun };
+}
+
+function readCopies([name, text, ...more]: readonly (string | undefined)[], faults: string[]): Asked['order'] {
+  if (more.length > 0) faults.push(`unexpected argument ${JSON.stringify(more.join(' '))}`);
+  if (name === undefined) faults.push('copies needs the name of a database; status shows them');
+  const copies = text === 'default' ? 0 : Number(text);
+  if (text !== 'default' && !(/^\d$/.test(text ?? '') && copies >= 1 && copies <= COPIES_MAX)) {
+    faults.push(`copies is ${JSON.stringify(text ?? '')}; it must be a number from 1 to ${COPIES_MAX}, or default`);
+  }
+  return { kind: 'set-copies', name: name ?? '', databaseId: undefined, copies };
 }
 
 function readRecovery(

@@ -49,6 +49,8 @@ const CLUSTER_HELP = `Usage: cairn cluster COMMAND [--at HOST:PORT | --address H
                                     Continues a database that has lost its quorum for good from the replica of one node, as a
                                     new instance. Data that only the lost replicas had is lost. Without the revision it only
                                     shows what would be recovered.
+  copies DATABASE NUMBER|default    Changes the number of replicas of a database, 1 to 7, to more or to fewer; default: the
+                                    setting copies of the cluster. They move in the background, as status shows.
 
 NODE is the number of a node in the output of status; [NODE] defaults to the node that the command connects to. --at is the
 peer address of any node. Without --at the command uses the environment of a node (CAIRN_PEER_PORT, CAIRN_ADVERTISE_HOST
@@ -120,26 +122,30 @@ interface Put extends Omit<Asked, 'order'> {
 async function putOrder({ at, order, isJson, waits }: Put, ports: Asking): Promise<number> {
   const { ask, out, err } = ports;
   const reply = await ask(at, { order, isPassedOn: false }, ORDER_MS);
-  if (reply.kind === 'described') {
-    out(isJson ? `${JSON.stringify(reply.cluster, undefined, 2)}\n` : renderCluster(reply.cluster));
-    return 0;
-  }
-  if (reply.kind === 'finalized') {
-    out(isJson ? `${JSON.stringify({ level: reply.level })}\n` : renderFinalized(reply.level));
-    return 0;
-  }
-  if (reply.kind === 'recovered') {
-    out(isJson ? jsonOf(reply.database) : renderRecovered(reply.database));
+  const text = rendered(reply, isJson);
+  if (text !== undefined) {
+    out(text);
     return 0;
   }
   if (reply.kind !== 'done') {
-    err(`cairn cluster: ${reply.kind === 'copy' ? 'the answer is malformed' : reasonOf(reply, at, order)}\n`);
+    err(`cairn cluster: ${'reason' in reply ? reasonOf(reply, at, order) : 'the answer is malformed'}\n`);
     return order.kind === 'drain' && isPrecondition(reply) ? EXIT_NO_QUORUM : EXIT_REFUSED;
   }
   const render = order.kind === 'drain' ? renderDraining : renderDone;
   out(isJson ? `${JSON.stringify(reply.node, undefined, 2)}\n` : render(reply.node));
   if (!waits || reply.node.state !== 'leaving') return 0;
   return awaitRemoval(at, reply.node.node, ports);
+}
+
+/** Undefined: the reply is about a node, or is a refusal. */
+function rendered(reply: AdminReply, isJson: boolean): string | undefined {
+  if (reply.kind === 'described')
+    return isJson ? `${JSON.stringify(reply.cluster, undefined, 2)}\n` : renderCluster(reply.cluster);
+  if (reply.kind === 'finalized')
+    return isJson ? `${JSON.stringify({ level: reply.level })}\n` : renderFinalized(reply.level);
+  if (reply.kind === 'recovered') return isJson ? jsonOf(reply.database) : renderRecovered(reply.database);
+  if (reply.kind !== 'copies-set') return undefined;
+  return isJson ? '{}\n' : 'the number is stored; replicas move in the background, as status shows\n';
 }
 
 function isPrecondition(reply: AdminReply): boolean {

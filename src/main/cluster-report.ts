@@ -156,12 +156,12 @@ function divergedNodes({ members }: Database): readonly number[] {
 }
 
 function rowOf(database: Database): readonly string[] {
-  const { name, nodes, leaving, leader, members, isSettled, recordedAheadMs = 0 } = database;
+  const { name, copies, nodes, leaving, leader, members, isSettled, recordedAheadMs = 0 } = database;
   const diverged = divergedNodes(database);
   const lag = Math.max(0, ...members.filter(({ node }) => !diverged.includes(node)).map((member) => member.lag));
   const from = leaving.length === 0 ? '' : ` (leaves ${leaving.join(' ')})`;
   const ahead = recordedAheadMs < SHOWN_MS ? '' : `, recorded time ${spanOf(recordedAheadMs)} ahead`;
-  const settled = isSettled ? 'settled' : 'moving';
+  const settled = `${isSettled ? 'settled' : 'moving'}${copies === 0 ? '' : `, asks for ${copies}`}`;
   const state = `${diverged.length === 0 ? settled : `DIVERGED on ${diverged.join(' ')}`}${ahead}`;
   return [name, `${nodes.join(' ')}${from}`, String(leader ?? '-'), members.length === 0 ? '-' : String(lag), state];
 }

@@ -4,7 +4,7 @@
  * The defaults suit a first try on a laptop; a deployment sets what it needs.
  */
 import type { CertificateRule } from '#auth';
-import type { Address } from '#base';
+import { type Address, COPIES_MAX } from '#base';
 import type { DatabaseQuota } from '#cluster';
 import { LOG_LEVELS, type LogLevel } from '#observability';
 import { archiveUrl } from './archive-url.ts';
@@ -179,9 +179,9 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     help: 'Failure domain of this node, such as a zone or a rack. Replicas of a database are placed in different zones.',
   },
   copies: {
-    type: wholeNumber({ min: 1, max: 7, unit: 'replicas' }),
+    type: wholeNumber({ min: 1, max: COPIES_MAX, unit: 'replicas' }),
     default: 3,
-    help: 'Number of replicas of each database. A cluster with fewer nodes has as many replicas as nodes, rounded down to an odd number. With 3 a database stays available when one of its nodes fails, with 5 when two fail. A higher value also adds replicas to existing databases; a lower value removes none. The value on the leader of the catalog applies.',
+    help: 'Number of replicas of each database that has no number of its own. A cluster with fewer nodes has as many replicas as nodes, rounded down to an odd number. With 3 a database stays available when one of its nodes fails, with 5 when two fail. A higher value also adds replicas to existing databases; a lower value removes none. The value on the leader of the catalog applies.',
   },
   replaceAfterMs: {
     type: wordOr('off', wholeNumber({ min: 10_000, max: 604_800_000, unit: 'milliseconds' })),

@@ -123,6 +123,7 @@ export {
   countFrom,
   describe as describeNode,
   instantFrom,
+  integerFrom,
   isPresent,
   item,
   itemsFrom,

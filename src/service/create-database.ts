@@ -1,5 +1,5 @@
 /** Creates a database, unless the name is taken or a quota of the credential is used up. */
-import { CATALOG_GROUP, DatabaseError, quote, toRevision } from '#base';
+import { CATALOG_GROUP, COPIES_MAX, DatabaseError, quote, toRevision } from '#base';
 import { Faults, formatGrant, type Grant, isNamedBy, parseDatabaseName } from '#model';
 import type { ServiceContext } from './context.ts';
 import { databaseExists } from './errors.ts';
@@ -22,7 +22,11 @@ export async function createDatabase(
   const faults = new Faults();
   parseDatabaseName(request.databaseName, 'database_name', faults);
   faults.throwIfAny('The database name is malformed');
-  const { bounds = [] } = request;
+  const { bounds = [], copies } = request;
+  if (copies !== undefined && (copies < 1 || copies > COPIES_MAX)) {
+    faults.add('copies', `must be from 1 to ${COPIES_MAX}, or absent`, copies);
+  }
+  faults.throwIfAny('The request is malformed');
   if (bounds.length === 0) return create(context, request);
   const created = (ENDS.get(context) ?? Promise.resolve()).then(() => createWithin(context, request, bounds));
   ENDS.set(

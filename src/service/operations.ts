@@ -77,6 +77,8 @@ export interface WriteRequest extends Traced {
 
 export interface CreateDatabaseRequest extends WriteRequest {
   readonly databaseName: string;
+  /** Replicas that vote, 1 to 7; absent: as many as the setting of the cluster. */
+  readonly copies?: number | undefined;
   /** Grants with a quota; one of them must have room for another database. The guard sets them. Absent: no quota. */
   readonly bounds?: readonly Grant[] | undefined;
 }

@@ -3,6 +3,7 @@
  * at the peer port and at the gRPC port. Readers take any bytes and return undefined for values that make no sense.
  */
 import {
+  COPIES_MAX,
   DatabaseError,
   isDatabaseId,
   isGroupId,
@@ -34,6 +35,8 @@ import {
   RecoverDatabaseReply,
   RecoverDatabaseRequest,
   ReplaceNodeRequest,
+  SetCopiesReply,
+  SetCopiesRequest,
   UndrainNodeRequest,
 } from '../../proto/gen/cairn/admin/v1/admin.ts';
 import type { Requests } from '../../proto/gen/requests.ts';
@@ -49,6 +52,7 @@ export const ADMIN_METHODS = {
   recommission: '/cairn.admin.v1.ClusterAdmin/RecommissionNode',
   finalize: '/cairn.admin.v1.ClusterAdmin/FinalizeUpgrade',
   recover: '/cairn.admin.v1.ClusterAdmin/RecoverDatabase',
+  'set-copies': '/cairn.admin.v1.ClusterAdmin/SetCopies',
   copy: '/cairn.admin.v1.ClusterAdmin/DescribeCopy',
 } as const;
 
@@ -82,13 +86,15 @@ const REQUESTS: Readonly<Record<AdminMethod, { encode(message: object): { finish
   recommission: RecommissionNodeRequest,
   finalize: FinalizeUpgradeRequest,
   recover: RecoverDatabaseRequest,
+  'set-copies': SetCopiesRequest,
   copy: DescribeCopyRequest,
 };
 
 export function writeAdminRequest({ order, isPassedOn }: AdminRequest): Buffer {
   const ofDrain = order.kind === 'drain' && { stay: order.stays, dryRun: order.isDryRun };
   const ofReplacement = order.kind === 'replace' && { by: order.by ?? 0 };
-  const message = { ...order, ...ofDrain, ...ofReplacement, isPassedOn };
+  const ofCopies = order.kind === 'set-copies' && { databaseId: order.databaseId ?? '' };
+  const message = { ...order, ...ofDrain, ...ofReplacement, ...ofCopies, isPassedOn };
   return Buffer.from(REQUESTS[order.kind].encode(message).finish());
 }
 
@@ -107,6 +113,7 @@ const READERS: Readonly<Record<AdminMethod, (bytes: Uint8Array) => AdminRequest 
   finalize: readerOf('cairn.admin.v1.FinalizeUpgradeRequest', () => ({ kind: 'finalize' })),
   copy: readerOf('cairn.admin.v1.DescribeCopyRequest', ({ name }) => ({ kind: 'copy', name })),
   recover: readerOf('cairn.admin.v1.RecoverDatabaseRequest', recoveryIn),
+  'set-copies': readerOf('cairn.admin.v1.SetCopiesRequest', copiesIn),
   replace: readerOf('cairn.admin.v1.ReplaceNodeRequest', ({ node, by }) =>
     isNodeId(node) ? { kind: 'replace', node, by: nodeOrNone(by) } : noNode(node),
   ),
@@ -144,6 +151,8 @@ export function writeAdminReply(reply: Exclude<AdminReply, Refusal>): Buffer {
   switch (reply.kind) {
     case 'done':
       return bytesOf(NodeReply, { node: nodeMessage(reply.node) });
+    case 'copies-set':
+      return bytesOf(SetCopiesReply, {});
     case 'finalized':
       return bytesOf(FinalizeUpgradeReply, { level: reply.level });
     case 'recovered': {
@@ -171,6 +180,7 @@ export function readAdminReply(method: AdminMethod, bytes: Uint8Array): AdminRep
   }
   if (method === 'copy') return copyReplyIn(decoded(DescribeCopyReply, bytes));
   if (method === 'recover') return recoveredIn(decoded(RecoverDatabaseReply, bytes));
+  if (method === 'set-copies') return decoded(SetCopiesReply, bytes) === undefined ? undefined : { kind: 'copies-set' };
   if (method === 'finalize') {
     const level = decoded(FinalizeUpgradeReply, bytes)?.level ?? 0;
     return level === 0 ? undefined : { kind: 'finalized', level };
@@ -195,9 +205,17 @@ function recoveryIn(sent: Requests['cairn.admin.v1.RecoverDatabaseRequest']): Or
   const { name, from, acceptRevision } = sent;
   if (!isNodeId(from)) return noNode(from);
   if (typeof acceptRevision === 'bigint') return `${acceptRevision} is no revision; the largest is 2^53 - 1`;
-  // The name is part of the reason of a refusal, and so of the trailers and the audit log.
-  if (!isDatabaseName(name)) return 'the name is no name of a database; DescribeCluster lists them';
-  return { kind: 'recover', name, from, acceptRevision };
+  return isDatabaseName(name) ? { kind: 'recover', name, from, acceptRevision } : NO_DATABASE;
+}
+
+/** Omits the name: a reason is part of the trailers and the audit log. */
+const NO_DATABASE = 'the name is no name of a database; DescribeCluster lists them';
+
+function copiesIn({ name, databaseId: id, copies }: Requests['cairn.admin.v1.SetCopiesRequest']): Order | string {
+  if (!isDatabaseName(name)) return NO_DATABASE;
+  if (copies > COPIES_MAX) return `${copies} copies are more than ${COPIES_MAX}; 0 means the setting of the cluster`;
+  if (id === '') return { kind: 'set-copies', name, databaseId: undefined, copies };
+  return isDatabaseId(id) ? { kind: 'set-copies', name, databaseId: id, copies } : 'the database_id is no UUIDv7';
 }
 
 function noNode(value: number): string {
@@ -232,7 +250,7 @@ function nodeMessage(node: RegisteredNode | DescribedNode): Node {
   const { peer, levels, state, mcp = '', ...registered } = node;
   const described = 'answers' in node ? describedFields(node) : NOT_DESCRIBED;
   const ends = { host: peer.host, port: peer.port, levelMin: levels.min, levelMax: levels.max };
-  return { ...registered, ...described, ...ends, mcp, state: STATES[state] };
+  return { ...registered, ...described, ...ends, mcp, state: STATES[state], isLearner: false };
 }
 
 /** Reply to a request that describes nothing. */
@@ -260,7 +278,19 @@ function describedFields({
 }
 
 function nodeIn(message: Node): DescribedNode | undefined {
-  const { host, port, levelMin, levelMax, clockAheadMs, clockBehindMs, mcp, own, node, ...same } = message;
+  const {
+    host,
+    port,
+    levelMin,
+    levelMax,
+    clockAheadMs,
+    clockBehindMs,
+    mcp,
+    own,
+    node,
+    isLearner: _,
+    ...same
+  } = message;
   const [state, catalogRole] = [STATE_NAMES[message.state], ROLE_NAMES[message.catalogRole]];
   if (!isNodeId(node) || state === undefined || catalogRole === undefined) return undefined;
   const aheadMs = clockAheadMs - clockBehindMs;

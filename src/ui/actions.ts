@@ -18,7 +18,10 @@ export const CREATE_DATABASE: Action = {
   method: 'POST',
   path: CREATE_PATH,
   does: 'creates a database at revision 0',
-  body: { database_name: '1 to 63 lowercase letters, digits, and hyphens inside' },
+  body: {
+    database_name: '1 to 63 lowercase letters, digits, and hyphens inside',
+    copies: 'optional number of replicas that vote, 1 to 7; the setting of the cluster otherwise',
+  },
   form: CREATE_FORM,
 };
 

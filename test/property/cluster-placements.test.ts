@@ -19,11 +19,18 @@ const change = fc.record({
   isVoter: fc.boolean(),
   isExpected: fc.boolean(),
   creates: fc.boolean(),
+  asks: fc.integer({ min: 0, max: 5 }),
   settles: fc.array(fc.boolean(), { minLength: 6, maxLength: 6 }),
 });
 const cluster = fc.record({
   zones: fc.array(fc.constantFrom('a', 'b', 'c', 'd'), { minLength: 1, maxLength: 8 }),
-  held: fc.array(fc.uniqueArray(fc.nat(7), { minLength: 1, maxLength: 5 }), { maxLength: 6 }),
+  held: fc.array(
+    fc.record({
+      on: fc.uniqueArray(fc.nat(7), { minLength: 1, maxLength: 5 }),
+      asks: fc.constantFrom(0, 0, 1, 2, 3, 5),
+    }),
+    { maxLength: 6 },
+  ),
   copies: fc.integer({ min: 1, max: 5 }),
   changes: fc.array(change, { maxLength: 20 }),
 });
@@ -38,10 +45,14 @@ class World {
     zones,
     held,
     copies,
-  }: { zones: readonly string[]; held: readonly (readonly number[])[]; copies: number }) {
+  }: {
+    zones: readonly string[];
+    held: readonly { on: readonly number[]; asks: number }[];
+    copies: number;
+  }) {
     this.nodes = nodesOf({ zones: zones.join('') });
-    this.bindings = held.map((each, at) =>
-      bindingOn(at + 1, [...new Set(each.map((node) => (node % zones.length) + 1))]),
+    this.bindings = held.map(({ on, asks }, at) =>
+      bindingOn(at + 1, [...new Set(on.map((node) => (node % zones.length) + 1))], asks),
     );
     this.copies = copies;
   }
@@ -62,17 +73,23 @@ class World {
     return placings;
   }
 
-  create(): void {
+  /** Number of replicas that the database should have. */
+  copiesOf({ copies }: Pick<Binding, 'copies'>): number {
+    return copies === 0 ? this.copies : copies;
+  }
+
+  create(asks: number): void {
     const nodes = spreadOver(this.copies, toNodeId(1))
-      .replicas({ nodes: this.nodes, loads: loadsOf(this.bindings) })
+      .replicas({ nodes: this.nodes, loads: loadsOf(this.bindings) }, asks)
       .map(nodeOf);
-    this.bindings = [...this.bindings, bindingOn(this.bindings.length + 1, nodes)];
+    this.bindings = [...this.bindings, bindingOn(this.bindings.length + 1, nodes, asks)];
+    const copies = this.copiesOf({ copies: asks });
     const active = this.nodes.filter(({ state }) => state === 'active');
     const ready = active.filter(({ liveness }) => liveness === 'ready').map(({ node }): number => node);
     const fault = (what: string): unknown => this.faults.push(`new on ${nodes.join()}: ${what}`);
     const voters = this.nodes.filter(({ isVoter }) => isVoter).map(({ node }): number => node);
     if (new Set(nodes).size !== nodes.length) fault('a node has two copies');
-    if (nodes.length > this.copies) fault('it has more copies than wanted');
+    if (nodes.length > copies) fault('it has more copies than wanted');
     // No other node is ready, and this node has the replica.
     if (ready.length === 0 && nodes.join() === '1') return;
     if (nodes.length === voters.length && nodes.every((node) => voters.includes(node))) {
@@ -88,8 +105,8 @@ class World {
       if (liveness === 'lost' || (liveness !== 'ready' && !isVoter)) fault(`node ${node} may never come`);
     }
     const late = active.filter(({ liveness, isVoter }) => liveness !== 'ready' && liveness !== 'lost' && isVoter);
-    const isEnough = ready.length + late.length >= this.copies && 2 * ready.length > this.copies;
-    if (isEnough && nodes.length !== this.copies) fault('it has not as many copies as wanted');
+    const isEnough = ready.length + late.length >= copies && 2 * ready.length > copies;
+    if (isEnough && nodes.length !== copies) fault('it has not as many copies as wanted');
   }
 
   /** A group may settle when all future nodes of the database answer, and enough of the earlier ones. */
@@ -117,9 +134,10 @@ class World {
     // Remaining nodes must not lose their replica without a reason.
     const isStaying = ({ state, liveness }: NodeView): boolean => state === 'active' && liveness !== 'lost';
     const stayers = before.filter((node) => this.nodes.some((each) => each.node === node && isStaying(each)));
-    if (nodes.length < stayers.length) fault('who stays is sent away');
+    const isAsked = binding.copies > 0 && nodes.length === binding.copies;
+    if (nodes.length < stayers.length && !isAsked) fault('who stays is sent away');
     const late = this.nodes.filter((each) => each.state === 'active' && each.isExpected && each.liveness !== 'ready');
-    const isShort = nodes.length < Math.min(this.copies, before.length);
+    const isShort = nodes.length < Math.min(this.copiesOf(binding), before.length);
     if (isShort && late.some(({ node }) => !before.includes(node))) fault('somebody was to be waited for');
   }
 
@@ -147,12 +165,12 @@ it('a cluster whose nodes fail and return never plans a move that costs a databa
   let created = 0;
   const property = fc.property(cluster, (drawn) => {
     const world = new World(drawn);
-    for (const { node, creates, settles, ...now } of drawn.changes) {
+    for (const { node, creates, asks, settles, ...now } of drawn.changes) {
       const at = (node % world.nodes.length) + 1;
       const isExpected = now.isExpected && now.liveness !== 'lost';
       world.nodes = world.nodes.map((each) => (each.node === at ? { ...each, ...now, isExpected } : each));
       if (creates) {
-        world.create();
+        world.create(asks);
         created += 1;
       }
       moves += world.plan().length;
@@ -180,7 +198,9 @@ it('a cluster whose nodes fail and return never plans a move that costs a databa
       const holders = holdersOf(binding);
       expect(binding.isSettled).toBe(true);
       for (const holder of holders) expect(active.map(({ node }): number => node)).toContain(holder);
-      expect(holders.length).toBeGreaterThanOrEqual(active.length >= drawn.copies ? drawn.copies : odd);
+      const copies = world.copiesOf(binding);
+      expect(holders.length).toBeGreaterThanOrEqual(active.length >= copies ? copies : odd);
+      expect(holders.length).toBeLessThanOrEqual(binding.copies > 0 ? copies : active.length);
       const held = new Set(holders.map((holder) => world.nodes[holder - 1]?.zone));
       expect(held.size).toBe(Math.min(holders.length, zones.size));
     }

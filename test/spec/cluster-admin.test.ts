@@ -9,6 +9,7 @@ import { readClientAccess } from '../../src/main/client-access.ts';
 import { clusterCommand } from '../../src/main/cluster-command.ts';
 import { ADMIN_METHODS, writeAdminRequest } from '../../src/transport/admin-messages.ts';
 import { GrpcFailure } from '../support/grpc-client.ts';
+import { uniqueName } from '../support/grpc-requests.ts';
 import { AS_FIRST, FIRST_KEY, issueKey, startGuardedNode } from '../support/guarded-node.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
@@ -68,6 +69,23 @@ describe('SPEC-AUTH-ROLES: the admin API at the gRPC port', () => {
     const wanted = { code: 1, err: expect.stringContaining('is the only one') };
     expect(await run('decommission 1', key)).toMatchObject(wanted);
     expect(await run('recommission 9', key)).toMatchObject({ code: 1, err: expect.stringContaining('no node 9') });
+  });
+
+  it('shows the copies that a database was created with, and changes them', async () => {
+    const [over, below] = [uniqueName(), uniqueName()];
+    await server.client.send('createDatabase', { databaseName: over, copies: 5 }, { metadata: AS_FIRST });
+    await api.post('/api/v1/db', { database_name: below, copies: 1 }, AS_FIRST);
+    const copies = async (): Promise<readonly unknown[]> => {
+      const { out } = await run('status --json', FIRST_KEY);
+      const { databases } = JSON.parse(out) as { databases: readonly { name: string; copies: number }[] };
+      return [over, below].map((name) => databases.find((each) => each.name === name)?.copies);
+    };
+    expect(await copies()).toEqual([5, 1]);
+    expect(await run(`copies ${over} 7`, FIRST_KEY)).toMatchObject({ code: 0, err: '' });
+    expect(await run(`copies ${below} default`, FIRST_KEY)).toMatchObject({ code: 0, err: '' });
+    expect(await copies()).toEqual([7, 0]);
+    const absent = { code: 1, err: 'cairn cluster: there is no database absent\n' };
+    expect(await run('copies absent 3', FIRST_KEY)).toMatchObject(absent);
   });
 
   it.each([['reader'], ['writer'], ['deployer'], ['admin:shop']])('refuses every request by %s', async (role) => {

@@ -39,6 +39,15 @@ it('SPEC-GRPC-CREATE-DATABASE gives a new database at revision 0 with an id of i
   expect(trailers).toMatchObject({ 'x-leader-node': expect.any(String), 'x-leader-address': expect.any(String) });
 });
 
+it.each([0, 8, 2 ** 32 - 1])('SPEC-GRPC-CREATE-DATABASE answers INVALID_ARGUMENT to %i copies', async (copies) => {
+  const databaseName = uniqueName();
+  const failure = await failureOf(server.client.send('createDatabase', { databaseName, copies }));
+  expect(failure).toMatchObject({ code: 'INVALID_ARGUMENT', fields: ['copies'] });
+  expect(await failureOf(server.client.send('fetchLatestDatabase', { databaseName }))).toMatchObject({
+    code: 'NOT_FOUND',
+  });
+});
+
 it.each(['', 'x', OTHER_ID.replace('-7e5f', '-4e5f')])(
   'SPEC-GRPC-DELETE-DATABASE: never falls back to the name when database_id is %j',
   async (databaseId) => {

@@ -50,7 +50,14 @@ describe('SPEC-HTTP-FAMILIES, SPEC-HTTP-VARIANT-PATHS: creating a database', () 
     expect([200, 307]).toContain(place.status);
   });
 
+  it.each(WAYS)('accepts a number of copies', async (way) => {
+    const name = uniqueName();
+    expect((await api.send(way.path(name), sent(way, name, { copies: 5 }))).status).toBe(201);
+  });
+
   it.each<readonly [string, object, Record<string, string>]>([
+    ['no copies', { copies: 0 }, JSON_TYPE],
+    ['more than seven copies', { copies: 8 }, JSON_TYPE],
     ['an unknown member', { colour: 'red' }, JSON_TYPE],
     ['another media type', {}, { 'content-type': 'text/plain' }],
     ['a content encoding', {}, { ...JSON_TYPE, 'content-encoding': 'gzip' }],

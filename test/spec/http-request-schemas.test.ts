@@ -42,8 +42,8 @@ const { id: key } = await issueKey(api, 'reader');
 const decides = `${path}/state-changes/decides/v1/execute`;
 
 const REQUESTS: Readonly<Record<string, Request>> = {
-  NewDatabase: { body: () => ({ database_name: uniqueName() }), takes: posted('/api/v1/db') },
-  NewNamedDatabase: { body: () => ({ name: uniqueName() }), takes: posted('/databases') },
+  NewDatabase: { body: () => ({ database_name: uniqueName(), copies: 5 }), takes: posted('/api/v1/db') },
+  NewNamedDatabase: { body: () => ({ name: uniqueName(), copies: 5 }), takes: posted('/databases') },
   NewTransaction: {
     body: () => ({
       events: [cloudEvent('a')],

@@ -228,6 +228,8 @@ function orderOf(admin: string): Buffer {
       return write({ kind: 'copy', name: 'shop' });
     case ADMIN_METHODS.recover:
       return write({ kind: 'recover', name: 'shop', from: toNodeId(9), acceptRevision: undefined });
+    case ADMIN_METHODS['set-copies']:
+      return write({ kind: 'set-copies', name: 'absent', databaseId: undefined, copies: 3 });
     default:
       // The message names node 9.
       return Buffer.from([8, 9]);

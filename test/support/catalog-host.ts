@@ -46,8 +46,9 @@ export class CatalogHost {
     return this.machine.decide({ index: toLogIndex(++this.#index), term: toTerm(1), payload });
   }
 
-  create(name: string, n: number, nodes: readonly number[]): CatalogOutcome {
-    return this.apply({ kind: 'create', name, databaseId: idOf(n), createdAtMs: n, replicas: replicasOn(nodes) });
+  create(name: string, n: number, nodes: readonly number[], copies = 0): CatalogOutcome {
+    const replicas = replicasOn(nodes);
+    return this.apply({ kind: 'create', name, databaseId: idOf(n), createdAtMs: n, replicas, copies });
   }
 
   register(n: number, more: Partial<NodeRegistration> = {}): CatalogOutcome {

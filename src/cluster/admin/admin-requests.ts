@@ -9,6 +9,7 @@ import { type Registrar, type RegistrarPorts, type Registration, registrar } fro
 import type { Group } from '../group/group.ts';
 import type { Binding, NodeRegistration } from '../outcome.ts';
 import { clockFault } from '../refusals.ts';
+import { type CopiesAnswer, type CopiesOrder, copiesRequest } from './copies-order.ts';
 import type { NodeOrder } from './decommission.ts';
 import { type CoreDescription, type DescriptionPorts, describeHere } from './describe.ts';
 import { type FinalizeAnswer, type FinalizeOrder, type FinalizePorts, finalizeRequest } from './levels.ts';
@@ -65,11 +66,14 @@ export class AdminRequests {
     return this.#requests.ask(this.#registrar({ registration, isOwn }), signal);
   }
 
-  /** A request about a node, or about all nodes. */
-  order(order: NodeOrder | FinalizeOrder, signal?: AbortSignal): Promise<OrderAnswer | FinalizeAnswer> {
-    return order.kind === 'finalize'
-      ? this.#requests.ask(finalizeRequest(this.#ports), signal)
-      : this.#requests.ask(nodeRequest(this.#ports, order), signal);
+  /** A request about a node, about all nodes, or about the copies of a database. */
+  order(
+    order: NodeOrder | FinalizeOrder | CopiesOrder,
+    signal?: AbortSignal,
+  ): Promise<OrderAnswer | FinalizeAnswer | CopiesAnswer> {
+    if (order.kind === 'finalize') return this.#requests.ask(finalizeRequest(this.#ports), signal);
+    if (order.kind === 'set-copies') return this.#requests.ask(copiesRequest(this.#ports, order), signal);
+    return this.#requests.ask(nodeRequest(this.#ports, order), signal);
   }
 
   /** The replica of a database on this node; undefined when there is none, or no such database. */

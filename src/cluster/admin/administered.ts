@@ -84,6 +84,7 @@ export function refusalIn(reply: AdminReply): Administered['refusal'] {
       return { code: 'unavailable', reason: reply.reason };
     case 'done':
     case 'finalized':
+    case 'copies-set':
     case 'recovered':
     case 'described':
     case 'copy':

@@ -5,6 +5,7 @@
 import type { Address, NodeId } from '#base';
 import type { DialledAddress } from '../peer/join.ts';
 import type { AdminRequests } from './admin-requests.ts';
+import type { CopiesAnswer, CopiesOrder } from './copies-order.ts';
 import type { NodeOrder } from './decommission.ts';
 import { type ClusterDescription, type DescribedNode, together } from './describe.ts';
 import { type DrainOrder, faultInDraining, type UndrainOrder } from './drain-order.ts';
@@ -16,6 +17,7 @@ export interface AdminRequest {
   readonly order:
     | NodeOrder
     | FinalizeOrder
+    | CopiesOrder
     | RecoveryOrder
     | DrainOrder
     | UndrainOrder
@@ -29,7 +31,7 @@ export interface AdminRequest {
 }
 
 export type AdminReply =
-  | Exclude<OrderAnswer | FinalizeAnswer | RecoveryAnswer, { readonly kind: 'elsewhere' }>
+  | Exclude<OrderAnswer | FinalizeAnswer | CopiesAnswer | RecoveryAnswer, { readonly kind: 'elsewhere' }>
   /** That node does not accept requests of this one. */
   | { readonly kind: 'faulty'; readonly code: 'refused'; readonly reason: string }
   /** Answer to a drain, with the current state of the node. */

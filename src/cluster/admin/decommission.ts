@@ -37,7 +37,7 @@ export interface OrderFault {
 export interface ClusterState extends PlacementView {
   /** Membership of the catalog. */
   readonly membership: Membership;
-  /** Replicas of each database, if there are enough nodes. */
+  /** Replicas of a database that asks for no number, if there are enough nodes. */
   readonly copies: number;
 }
 
@@ -61,7 +61,7 @@ export function faultInOrder(order: NodeOrder, cluster: ClusterState): OrderFaul
   }
   if (node.state !== 'active') return undefined;
   const fault = order.kind === 'replace' ? faultInSuccessor(order, cluster) : undefined;
-  return fault ?? faultInLeaving(node, cluster, order.kind === 'replace' ? cluster.copies : REPLICAS_MIN);
+  return fault ?? faultInLeaving(node, cluster, order.kind === 'replace' ? Number.POSITIVE_INFINITY : REPLICAS_MIN);
 }
 
 function faultInSuccessor(
@@ -136,7 +136,9 @@ function faultInLeaving(
   const few = view.bindings.filter((binding) => {
     const before = binding.replicas.length - binding.leaving.length;
     const after = planned.get(binding.group) ?? before;
-    return after < Math.min(replicasMin, copies, before) && (leaving.length > 0 || after < before - 1);
+    return (
+      after < Math.min(replicasMin, binding.copies || copies, before) && (leaving.length > 0 || after < before - 1)
+    );
   });
   if (few.length === 0) return undefined;
   const why =

@@ -83,6 +83,8 @@ export interface DescribedDatabase {
   readonly name: string;
   readonly databaseId: DatabaseId;
   readonly group: GroupId;
+  /** Replicas that it asks for; 0: as many as the setting of the cluster. */
+  readonly copies: number;
   /** Nodes that should have a replica. */
   readonly nodes: readonly NodeId[];
   /** Nodes that have a replica which will be removed. */
@@ -301,7 +303,7 @@ function describeDatabase(
   group: Group | undefined,
   { wallMs, nowMs }: { readonly wallMs: number; readonly nowMs: number },
 ): DescribedDatabase {
-  const { name, databaseId, group: id, replicas, isSettled, recovery: origin } = binding;
+  const { name, databaseId, group: id, copies, replicas, isSettled, recovery: origin } = binding;
   const leaving = binding.leaving.map(nodeOf);
   const nodes = replicas.filter((replica) => !binding.leaving.includes(replica)).map(nodeOf);
   const leads = group?.leads === true;
@@ -309,7 +311,7 @@ function describeDatabase(
   const leader = leads ? nodeOf(group.self) : undefined;
   const recovery = origin && { before: origin.databaseId, first: origin.rootId, revision: origin.revision };
   const aheadMs = leads ? group.machine.recordedTimeMs - wallMs : 0;
-  const described = { name, databaseId, group: id, nodes, leaving, isSettled, leader, members, recovery };
+  const described = { name, databaseId, group: id, copies, nodes, leaving, isSettled, leader, members, recovery };
   return aheadMs > 0 ? { ...described, recordedAheadMs: aheadMs } : described;
 }
 

@@ -35,6 +35,7 @@ import type { CoreLink, HistoryNote, Report, Settlement, Token } from '../link.t
 import type {
   CatalogMirror,
   ClientAddresses,
+  CreateOptions,
   Node,
   NodeHealth,
   NodeIdentity,
@@ -197,8 +198,8 @@ export class FrontNode implements Node, Administers {
     this.#ports.announce?.(clients);
   }
 
-  createDatabase(name: string, options: WriteOptions = {}): Promise<CreateOutcome> {
-    const asked = { name, staysHere: options.requireLeader ?? false };
+  createDatabase(name: string, { copies = 0, requireLeader = false }: CreateOptions = {}): Promise<CreateOutcome> {
+    const asked = { name, copies, staysHere: requireLeader };
     const add = (token: Token): unknown => this.#turn.creates.push({ token, ...asked });
     return this.#ask('proposal', { add, answer: (settled) => outcomeOf(settled, ['created', 'exists']) });
   }

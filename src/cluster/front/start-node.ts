@@ -62,7 +62,7 @@ export interface NodeOptions {
   /** True when a new store may found a cluster: at once without other nodes, or as founding.ts describes. */
   readonly mayFound: boolean;
   readonly onWaiting?: (why: string | undefined) => void;
-  /** Replicas of each database, if there are enough nodes; 3 by default. */
+  /** Replicas of a database that asks for no number, if there are enough nodes; 3 by default. */
   readonly copies?: number;
   /** Time after which an unreachable node is replaced, if another one is free; by default never. */
   readonly replaceAfterMs?: number | undefined;

@@ -21,6 +21,7 @@ import {
   TEXT,
   VARINT,
 } from '#base';
+import { COPIES } from '#database';
 import { ENTRY_ID, GROUP, INDEX, REPLICA, TERM } from './fields.ts';
 import type { ForwardItem } from './forward.ts';
 
@@ -38,7 +39,7 @@ const HISTORY = { group: GROUP, replica: REPLICA, term: TERM };
 
 export const FORWARDS: Kinds<ForwardItem> = kindsOf<ForwardItem>({
   propose: [1, { ...NUMBERED, group: GROUP, payload: BYTES }],
-  create: [2, { ...NUMBERED, name: TEXT }],
+  create: [2, { ...NUMBERED, copies: COPIES, name: TEXT }],
   accepted: [3, { ...NUMBERED, index: INDEX, term: TERM }],
   refused: [4, { ...NUMBERED, error: ERROR }],
   'await-past': [5, { index: INDEX }],

@@ -60,7 +60,7 @@ type Request = Numbered &
   (
     | { readonly kind: 'propose'; readonly group: GroupId; readonly payload: Uint8Array }
     /** The leader of the catalog chooses identity, time and placement of a new database. */
-    | { readonly kind: 'create'; readonly name: string }
+    | { readonly kind: 'create'; readonly name: string; readonly copies: number }
     /** It is an entry of the leader's log. Its outcome is known when this index is applied. */
     | { readonly kind: 'accepted'; readonly index: LogIndex; readonly term: Term }
     /** It is not an entry, and will never be one. */

@@ -10,10 +10,10 @@
  *
  *   C19  A database gets another placement only while most of its current nodes answer, and most of the new ones
  *        do; replicas are added only on active nodes that answer, and a replica on a node that stays and is not
- *        lost is removed only if another one replaces it. One on a leaving node is not removed either, as long as
- *        another node is expected that could take it and there would be too few replicas. A limited number of databases
- *        move at a time, and none gets another placement before the last one is settled, unless that waits for a node
- *        that leaves or is lost.
+ *        lost is removed only if another one replaces it, or if its database asks for fewer by itself. One on a leaving
+ *        node is not removed either, as long as another node is expected that could take it and there would be too few
+ *        replicas. A limited number of databases move at a time, and none gets another placement before the last one is
+ *        settled, unless that waits for a node that leaves or is lost.
  */
 import { copyOf, type GroupId, type NodeId, nodeOf } from '#base';
 import type { Binding } from '../outcome.ts';
@@ -21,7 +21,7 @@ import type { NodeView, PlacementView } from './placement.ts';
 import { answers, canTake, choose, comes, countFor, loadsOf } from './spread.ts';
 
 export interface PlanOptions {
-  /** Replicas of each database, if there are enough nodes. */
+  /** Replicas of a database that asks for no number, if there are enough nodes. */
   readonly copies: number;
   /** Maximum number of databases that move at a time. */
   readonly movesMax: number;
@@ -36,10 +36,12 @@ export interface Placing {
 }
 
 /**
- * State shared by all databases with the same replicas: a decision for one of them is right for each, as long as
- * nothing else was planned in between. There may be thousands of them.
+ * State shared by all databases that ask for as many replicas and have the same ones: a decision for one of them is
+ * right for each, as long as nothing else was planned in between. There may be thousands of them.
  */
 interface Alike {
+  /** Replicas that they should have. */
+  readonly copies: number;
   /** Their nodes by the last placement. */
   readonly holders: readonly NodeView[];
   /** Number of those that stay. */
@@ -70,13 +72,13 @@ function stayersOf(holders: readonly NodeView[]): readonly NodeView[] {
   return holders.filter(({ state, liveness }) => state === 'active' && liveness !== 'lost');
 }
 
-/** The same for all databases with the same replicas. */
-function keyOf({ replicas, leaving, isSettled, placement }: Binding): string {
-  return isSettled ? replicas.join() : `${replicas.join()} ${leaving.join()} ${placement}`;
+/** The same for all databases that ask for as many replicas and have the same ones. */
+function keyOf({ copies, replicas, leaving, isSettled, placement }: Binding): string {
+  return `${copies} ${replicas.join()}${isSettled ? '' : ` ${leaving.join()} ${placement}`}`;
 }
 
 /** Undefined when nothing may be planned: too few of its nodes answer, or one of them is unknown. */
-function alikeIn(binding: Binding, byNode: ReadonlyMap<NodeId, NodeView>): Alike | undefined {
+function alikeIn(binding: Binding, byNode: ReadonlyMap<NodeId, NodeView>, usual: number): Alike | undefined {
   const replicas = binding.replicas.map((replica) => ({ replica, view: byNode.get(nodeOf(replica)) }));
   const known = replicas.flatMap(({ view }) => (view === undefined ? [] : [view]));
   // Added nodes may not belong to the group yet. A node that is not registered is not known to answer.
@@ -86,7 +88,7 @@ function alikeIn(binding: Binding, byNode: ReadonlyMap<NodeId, NodeView>): Alike
   if (known.length < replicas.length || !isUp) return undefined;
   const leaving = new Set(binding.leaving.map(nodeOf));
   const holders = known.filter(({ node }) => !leaving.has(node));
-  return { holders, stayerCount: stayersOf(holders).length, quietAt: new Map() };
+  return { copies: binding.copies || usual, holders, stayerCount: stayersOf(holders).length, quietAt: new Map() };
 }
 
 class Plan {
@@ -110,7 +112,7 @@ class Plan {
     const held: Held[] = [];
     for (const binding of bindings) {
       const key = keyOf(binding);
-      if (!seen.has(key)) seen.set(key, alikeIn(binding, byNode));
+      if (!seen.has(key)) seen.set(key, alikeIn(binding, byNode, options.copies));
       const alike = seen.get(key);
       if (alike !== undefined) held.push({ binding, alike });
     }
@@ -122,28 +124,29 @@ class Plan {
     const { placings } = this;
     if (alike.quietAt.get(look) === placings.length || (look !== 'repair' && this.#planned.has(binding.group))) return;
     const planned = placings.length;
-    if (look === 'repair') this.#repair(binding, alike.holders);
-    else if (look === 'zones') this.#spreadZones(binding, alike.holders);
-    else this.#evenLoad(binding, alike.holders);
+    if (look === 'repair') this.#repair(binding, alike);
+    else if (look === 'zones') this.#spreadZones(binding, alike);
+    else this.#evenLoad(binding, alike);
     if (placings.length === planned) alike.quietAt.set(look, planned);
   }
 
-  #repair(binding: Binding, holders: readonly NodeView[]): void {
+  #repair(binding: Binding, { copies, holders }: Alike): void {
     const active = holders.filter(({ state }) => state === 'active');
-    const kept = stayersOf(holders);
+    const staying = stayersOf(holders);
+    const kept = binding.copies === 0 ? staying : choose(staying, [], copies, this.#loads);
     const free = this.#takers.filter((each) => !active.includes(each));
-    const lost = active.filter((each) => !kept.includes(each));
-    const count = countFor(this.#options.copies, { kept: kept.length, free: free.length + lost.length });
+    const lost = active.filter((each) => !staying.includes(each));
+    const count = countFor(copies, { kept: kept.length, free: free.length + lost.length });
     // An unsettled placement is changed only if it waits for a node that will not come.
-    if (!binding.isSettled && kept.length === holders.length) return;
+    if (!binding.isSettled && staying.length === holders.length) return;
     const added = choose(free, kept, count - kept.length, this.#loads);
     const next = [...kept, ...added, ...lost].slice(0, count);
-    const isShort = next.length < Math.min(this.#options.copies, holders.length);
+    const isShort = next.length < Math.min(copies, holders.length);
     if (isShort && this.#comers.some((each) => !active.includes(each))) return;
     this.#place(binding, holders, next);
   }
 
-  #spreadZones(binding: Binding, holders: readonly NodeView[]): void {
+  #spreadZones(binding: Binding, { holders }: Alike): void {
     if (!this.#mayRearrange(binding, holders)) return;
     const crowded = holders.filter(({ zone }) => holders.filter((each) => each.zone === zone).length > 1);
     const elsewhere = this.#takers.filter(({ zone }) => holders.every((each) => each.zone !== zone));
@@ -153,10 +156,9 @@ class Plan {
     if (from !== undefined && to !== undefined) this.#place(binding, holders, [...staying, to]);
   }
 
-  #evenLoad(binding: Binding, holders: readonly NodeView[]): void {
+  #evenLoad(binding: Binding, { copies, holders }: Alike): void {
     // Not urgent: one at a time, when everything else is done.
-    const { movesMax, copies } = this.#options;
-    if (this.#room < movesMax || holders.length < copies || !this.#mayRearrange(binding, holders)) return;
+    if (this.#room < this.#options.movesMax || holders.length < copies || !this.#mayRearrange(binding, holders)) return;
     const free = this.#takers
       .filter((each) => !holders.includes(each))
       .toSorted((one, other) => this.#byLoad(one, other));

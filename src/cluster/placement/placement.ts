@@ -33,13 +33,13 @@ export interface PlacementView {
 }
 
 export interface Placement {
-  /** The voters of a new group: at least one, each on another node. */
-  replicas(view: SpreadView): readonly ReplicaId[];
+  /** The voters of a new group, which asks for so many: at least one, each on another node. 0: the default. */
+  replicas(view: SpreadView, asked: number): readonly ReplicaId[];
 }
 
 /** Placement goals of the catalog's leader. */
 export interface Upkeep {
-  /** Replicas of each database, if there are enough nodes. */
+  /** Replicas of a database that asks for no number, if there are enough nodes. */
   readonly copies: number;
   /** Time after which an unreachable node is replaced, if another one is free; undefined: never. */
   readonly replaceAfterMs: number | undefined;

@@ -10,16 +10,17 @@ import type { Binding, RegisteredNode } from '../outcome.ts';
 import type { Liveness, NodeView, Placement } from './placement.ts';
 
 /**
- * Places new databases on so many nodes, or on fewer; on this one as long as none is registered. If too few nodes can
- * take a replica, nodes that will be back are added.
+ * Places new databases on as many nodes as they ask for, by default the usual number, or on fewer; on this one as long
+ * as none is registered. If too few nodes can take a replica, nodes that will be back are added.
  *
  *   C22  Most of the nodes of a new database can take it at that moment, or they are all voters of the
  *        catalog, including leaving ones: then most of them have its entry before a client knows of it. The others
  *        are active, vote in the catalog, and are not lost.
  */
-export function spreadOver(copies: number, self: NodeId): Placement {
+export function spreadOver(usual: number, self: NodeId): Placement {
   return {
-    replicas: ({ nodes, loads }) => {
+    replicas: ({ nodes, loads }, asked) => {
+      const copies = asked || usual;
       const takers = nodes.filter(canTake);
       const late = nodes.filter((each) => willTake(each) && !takers.includes(each));
       const free = takers.length + Math.min(late.length, Math.max(0, takers.length - 1));

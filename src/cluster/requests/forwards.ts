@@ -156,7 +156,7 @@ export class Forwards {
     const { group, payload, creates } = proposal;
     const id = this.#sent.add({ proposal, sinceMs, to, sentMs: monotonicMs() });
     if (creates === undefined) this.post(to, { kind: 'propose', session, id, group, payload });
-    else this.post(to, { kind: 'create', session, id, name: creates.name });
+    else this.post(to, { kind: 'create', session, id, name: creates.name, copies: creates.copies });
   }
 
   /** Forwards a payload to the leader of the group, without an answer. */
@@ -177,7 +177,8 @@ export class Forwards {
           const token = this.#tokenOf(from, item);
           const refusal = isKnown ? this.#refusal(item) : nodeNotKnown(from);
           if (refusal !== undefined) this.refused(token, refusal);
-          else if (item.kind === 'create') creates.push({ token, name: item.name, staysHere: true });
+          else if (item.kind === 'create')
+            creates.push({ token, name: item.name, copies: item.copies, staysHere: true });
           else proposals.push(foreign({ token, group: item.group, payload: item.payload }));
           break;
         }

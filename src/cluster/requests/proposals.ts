@@ -256,16 +256,16 @@ export class Intake {
   }
 
   /** Id and time of a new database are chosen here, once, and replicated with the entry. */
-  #creation({ token, name, staysHere }: CreateRequest, createdAtMs: number): Proposal {
+  #creation({ token, name, copies, staysHere }: CreateRequest, createdAtMs: number): Proposal {
     const databaseId = toDatabaseId(uuidv7(createdAtMs, this.#ports.random));
-    const creates = { name, databaseId, createdAtMs };
+    const creates = { name, copies, databaseId, createdAtMs };
     const payload = this.#encode(creates);
     return { token, group: CATALOG_GROUP, payload, tellsAdmission: false, staysHere, creates };
   }
 
   #encode(creates: NewDatabase): Uint8Array {
     const { machines, placement, view } = this.#ports;
-    return machines.encode({ kind: 'create', ...creates, replicas: placement.replicas(view()) });
+    return machines.encode({ kind: 'create', ...creates, replicas: placement.replicas(view(), creates.copies) });
   }
 }
 

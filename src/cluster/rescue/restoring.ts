@@ -177,7 +177,7 @@ function catalogOf(
   apply({ kind: 'raise', level: LEVELS.max });
   for (const { name, createdAtMs, databaseId, rootId, instanceId } of instances) {
     const { revision = toRevision(0), chainHash = NO_HASH } = states.get(name) ?? {};
-    apply({ kind: 'create', name, databaseId: rootId, createdAtMs, replicas: [replicaOf(FIRST_NODE)] });
+    apply({ kind: 'create', name, databaseId: rootId, createdAtMs, replicas: [replicaOf(FIRST_NODE)], copies: 0 });
     for (const successor of rootId === databaseId ? [instanceId] : [databaseId, instanceId]) {
       const group = catalog.lookup(name)?.group ?? CATALOG_GROUP;
       apply({ kind: 'recover', group, databaseId: successor, node: FIRST_NODE, revision, chainHash });

@@ -33,7 +33,7 @@ export interface CoreOrder {
   readonly limits: CoreLimits;
   readonly store: LevelStoreOptions;
   readonly walSegmentBytes: number;
-  /** Replicas of each database, if there are enough nodes. */
+  /** Replicas of a database that asks for no number, if there are enough nodes. */
   readonly copies: number;
   /** Time after which a silent node is replaced, if another one is free; undefined: never. */
   readonly replaceAfterMs: number | undefined;

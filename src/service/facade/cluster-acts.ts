@@ -12,6 +12,7 @@ const ACTS: Readonly<Record<Act['kind'], string>> = {
   undrain: 'undrain-node',
   finalize: 'finalize-upgrade',
   recover: 'recover-database',
+  'set-copies': 'set-copies',
 };
 
 export function actOf(order: Act): string {
@@ -32,6 +33,8 @@ export function aboutAct(order: Act): Readonly<Record<string, string | number>> 
       return {};
     case 'join':
       return { nodeName: order.name, store: order.storeId, at: order.at };
+    case 'set-copies':
+      return { database: order.name, copies: order.copies };
     case 'recover': {
       const { name, from, acceptRevision } = order;
       return { database: name, onNode: from, ...(acceptRevision !== undefined && { acceptRevision }) };

@@ -21,9 +21,9 @@ export function databaseMethods(context: GrpcContext): readonly UnaryMethod[] {
 
 function catalogMethods({ service, leaderTrailers }: GrpcContext): readonly UnaryMethod[] {
   return [
-    unary(shape('CreateDatabase', CreateDatabaseReply, WRITE), async ({ databaseName }, call) => {
+    unary(shape('CreateDatabase', CreateDatabaseReply, WRITE), async ({ databaseName, copies }, call) => {
       const requireLeader = requiresLeader(call);
-      const created = await service.createDatabase({ databaseName, requireLeader, ...tracedAs(call) });
+      const created = await service.createDatabase({ databaseName, copies, requireLeader, ...tracedAs(call) });
       return { message: { database: messageOf(created) }, scope: created, trailers: leaderTrailers.of() };
     }),
     unary(shape('DeleteDatabase', EMPTY, WRITE), async ({ databaseName, databaseId }, call) => {

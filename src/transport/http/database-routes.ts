@@ -1,7 +1,16 @@
 /** Databases: the revision-scoped family, the path that creates one by its URL, and the collection-style family. */
 
-import { type AskedRevision, quote } from '#base';
-import { Faults, type JsonObject, member, parseDatabaseName, spellingIn, textFrom } from '#model';
+import { type AskedRevision, COPIES_MAX, quote } from '#base';
+import {
+  Faults,
+  integerFrom,
+  type JsonObject,
+  member,
+  parseDatabaseName,
+  readMember,
+  spellingIn,
+  textFrom,
+} from '#model';
 import type { DatabaseDescription } from '#service';
 import { CREATE_DATABASE, catalogPage, collectionPage, databasePage } from '#ui';
 import { readJsonObject, readOptionalJsonObject } from './body.ts';
@@ -42,34 +51,45 @@ export const DATABASE_ROUTES: readonly Route[] = [
 const SCOPED_NAME = 'database_name';
 const COLLECTION_NAME = 'name';
 const NAME_MEMBERS = [SCOPED_NAME, COLLECTION_NAME];
+const COPIES = 'copies';
+const CREATE_MEMBERS = [...NAME_MEMBERS, COPIES];
 
 async function createByBody(request: HttpRequest, context: RouteContext): Promise<HttpReply> {
-  const database = await create(request, context, requiredName(readJsonObject(request, NAME_MEMBERS), SCOPED_NAME));
+  const body = readJsonObject(request, CREATE_MEMBERS);
+  const database = await create(request, context, { name: requiredName(body, SCOPED_NAME), body });
   return createdReply(database, databaseMetadata(database), `/db/${database.databaseName}/latest`);
 }
 
 async function createByPath(request: HttpRequest, context: RouteContext): Promise<HttpReply> {
   const name = request.param('database');
-  const body = readOptionalJsonObject(request, NAME_MEMBERS);
+  const body = readOptionalJsonObject(request, CREATE_MEMBERS);
   const named = body === undefined ? undefined : nameFrom(body);
   if (named !== undefined && named !== name) {
     throw invalidField('database_name', `must be absent or ${quote(name)}, as in the path`, named);
   }
-  const database = await create(request, context, name);
+  const database = await create(request, context, { name, body });
   return createdReply(database, databaseMetadata(database), `/db/${database.databaseName}/latest`);
 }
 
 async function createInCollection(request: HttpRequest, context: RouteContext): Promise<HttpReply> {
-  const database = await create(request, context, requiredName(readJsonObject(request, NAME_MEMBERS), COLLECTION_NAME));
+  const body = readJsonObject(request, CREATE_MEMBERS);
+  const database = await create(request, context, { name: requiredName(body, COLLECTION_NAME), body });
   return createdReply(database, databaseObject(database), `/databases/${database.databaseName}`);
 }
 
 async function create(
   request: HttpRequest,
   { service }: RouteContext,
-  databaseName: string,
+  { name: databaseName, body }: { readonly name: string; readonly body: JsonObject | undefined },
 ): Promise<DatabaseDescription> {
-  return service.createDatabase({ databaseName, ...request.traced() });
+  const faults = new Faults();
+  const copies = body && readMember(body, [COPIES], { field: '', faults }, copiesFrom);
+  faults.throwIfAny('The request is malformed');
+  return service.createDatabase({ databaseName, copies, ...request.traced() });
+}
+
+function copiesFrom(...[node, place]: Parameters<typeof textFrom>): number | undefined {
+  return integerFrom(node, { min: 1, max: COPIES_MAX }, place);
 }
 
 function createdReply(database: DatabaseDescription, members: JsonMembers, location: string): HttpReply {

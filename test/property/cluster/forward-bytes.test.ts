@@ -44,7 +44,7 @@ const item: fc.Arbitrary<ForwardItem> = fc.oneof(
     group: fc.nat(2 ** 31).map(toGroupId),
     payload: fc.uint8Array({ maxLength: 300 }),
   }),
-  fc.record({ kind: fc.constant('create' as const), ...numbered, name: text }),
+  fc.record({ kind: fc.constant('create' as const), ...numbered, copies: fc.nat(7), name: text }),
   fc.record({
     kind: fc.constant('accepted' as const),
     ...numbered,

@@ -350,7 +350,7 @@ export class Operator {
     { insists = false, least = 0 }: { readonly insists?: boolean; readonly least?: number } = {},
   ): Promise<'done' | 'refused' | 'open'> {
     const { simulator } = this.#parts;
-    const what = order.kind === 'finalize' ? order.kind : `${order.kind} ${order.node}`;
+    const what = 'node' in order ? `${order.kind} ${order.node}` : order.kind;
     for (let answer = await this.#order(order); ; answer = await this.#order(order)) {
       if (answer?.kind === 'done' || isRaised(answer, least)) {
         simulator.note(`operator: ${what} is done`);

@@ -219,8 +219,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'foreign-delete',
     file: 'src/database/catalog-machine.ts',
-    find: '    const isWanted = entry.databaseId === undefined || entry.databaseId === binding?.databaseId;',
-    replace: '    const isWanted = true;',
+    find: '    const binding = this.#bindings.lookup(entry.name, entry.databaseId);',
+    replace: '    const binding = this.#bindings.lookup(entry.name);',
     breaks: 'a delete by the id of an old instance deletes the new one',
   },
   {

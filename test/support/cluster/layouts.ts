@@ -5,7 +5,7 @@ import type { Binding, Liveness, NodeView, PlacementView } from '#cluster';
 export interface Layout {
   /** The zone of each node, starting with node 1. */
   readonly zones: string;
-  /** Nodes of each database, one digit per node: `123 12`. */
+  /** Nodes of each database, one digit per node, and the number of replicas that it asks for, if any: `123 12:5`. */
   readonly held?: string;
   readonly behind?: readonly number[];
   readonly silent?: readonly number[];
@@ -18,10 +18,10 @@ export interface Layout {
   readonly learners?: readonly number[];
 }
 
-export function bindingOn(group: number, nodes: readonly number[]): Binding {
+export function bindingOn(group: number, nodes: readonly number[], copies: number = 0): Binding {
   const replicas = nodes.map((node) => replicaOf(toNodeId(node)));
   const databaseId = toDatabaseId(`0198c0de-0000-7000-8000-${String(group).padStart(12, '0')}`);
-  const held = { replicas, leaving: [], founders: replicas, placement: 0, isSettled: true };
+  const held = { replicas, leaving: [], founders: replicas, placement: 0, isSettled: true, copies };
   return { name: `db-${group}`, databaseId, group: toGroupId(group), createdAtMs: 0, ...held };
 }
 
@@ -38,8 +38,11 @@ export function nodesOf({ zones, ...sets }: Layout): readonly NodeView[] {
 }
 
 export function viewOf(layout: Layout): PlacementView {
-  const held: readonly string[] = layout.held?.match(/\d+/g) ?? [];
-  const bindings = held.map((nodes, at) => bindingOn(at + 1, Array.from(nodes, Number)));
+  const held = (layout.held ?? '').split(' ').filter((each) => each !== '');
+  const bindings = held.map((each, at) => {
+    const [nodes = '', copies = 0] = each.split(':');
+    return bindingOn(at + 1, Array.from(nodes, Number), Number(copies));
+  });
   return { nodes: nodesOf(layout), bindings };
 }
 

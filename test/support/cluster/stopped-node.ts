@@ -88,7 +88,7 @@ export class StoppedDirectory implements AsyncDisposable {
 
   async database(written: WrittenDatabase): Promise<void> {
     const { group, name, replicas = ALL, texts, applied = texts.length, checkpoint = applied } = written;
-    const founded = { replicas, leaving: [], founders: replicas, placement: 0, isSettled: true };
+    const founded = { replicas, leaving: [], founders: replicas, placement: 0, isSettled: true, copies: 0 };
     const binding = { name, group, databaseId: idOf(group), createdAtMs: CREATED_MS, ...founded };
     const machine = databaseMachines.createDatabase(this.store, binding);
     const payloads = texts.map((text, at) => {
@@ -174,7 +174,8 @@ export function registerEntry(node: number, port = 0): Uint8Array {
 
 /** Entry that creates the database of this group. */
 export function createEntry(group: number, name: string, replicas: Binding['replicas'] = ALL): Uint8Array {
-  return encodeCatalogEntry({ kind: 'create', name, databaseId: idOf(group), createdAtMs: CREATED_MS, replicas });
+  const databaseId = idOf(group);
+  return encodeCatalogEntry({ kind: 'create', name, databaseId, createdAtMs: CREATED_MS, replicas, copies: 0 });
 }
 
 export function groupOf(group: number): GroupId {

@@ -31,6 +31,7 @@ function databasesOf(number: number, leader: number | undefined): ClusterDescrip
     name,
     databaseId: toDatabaseId(`0198c0de-0000-7000-8000-00000000000${at + 1}`),
     group: toGroupId(at + 1),
+    copies: 0,
     nodes: members.map(({ node }) => node),
     leaving: [],
     isSettled: true,

@@ -9,7 +9,7 @@ import { packFailure, unpackFailure } from '../../../src/cluster/thread/core-thr
 import { packReport, unpackReport } from '../../../src/cluster/thread/report-message.ts';
 
 const ID = toDatabaseId('0199a5c8-3c1e-7a2b-9f00-0123456789ab');
-const held = { replicas: [], leaving: [], founders: [], placement: 0, isSettled: true };
+const held = { replicas: [], leaving: [], founders: [], placement: 0, isSettled: true, copies: 0 };
 const binding = { name: 'shop', databaseId: ID, group: toGroupId(7), createdAtMs: 5, ...held };
 const token = fc.nat(2 ** 31);
 const group = fc.nat(2 ** 31).map(toGroupId);
@@ -30,7 +30,7 @@ const commands: fc.Arbitrary<Commands> = fc.record({
     // Each token belongs to one request.
     .map((all) => all.map((each, at) => ({ ...each, token: at }))),
   reads: fc.array(fc.record({ token, group })),
-  creates: fc.array(fc.record({ token, name: fc.string(), staysHere: fc.boolean() })),
+  creates: fc.array(fc.record({ token, name: fc.string(), copies: fc.nat(7), staysHere: fc.boolean() })),
   shown: fc.constantFrom(0, 12),
   follows: fc.boolean(),
 });

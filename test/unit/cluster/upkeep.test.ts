@@ -1,11 +1,13 @@
 // Goal: replicas and votes of a lost node are replaced, of databases and of the catalog. Method: nodes over a network
 // in memory.
 import { expect, it } from 'vitest';
-import { CATALOG_GROUP, type GroupId, nodeOf, toNodeId } from '#base';
+import { CATALOG_GROUP, type GroupId, nodeOf, toDatabaseId, toNodeId } from '#base';
 import {
   bindingOf,
+  FIRST,
   isAt,
   join,
+  joinedWorld,
   keptWorld,
   REPLACE_AFTER_MS,
   registrationOf,
@@ -57,4 +59,47 @@ it('a node that has lost its disk is replaced as soon as another store has joine
   await world.until(() => isAt(world, group, [1, 3, 4]) && voters() === '1,3,4', 'a place for the new store');
   expect(world.nowMs - beganMs).toBeLessThan(REPLACE_AFTER_MS / 2);
   expect(world.failures).toEqual([]);
+});
+
+it('a database has as many replicas as it asks for (C19), whatever the cluster is set to', async () => {
+  const world = await joinedWorld(3);
+  const { core } = await world.leader(CATALOG_GROUP);
+  const other = world.up.find((each) => each.core !== core) ?? world.at(FIRST);
+  const { binding } = await world.answer(other.front.createDatabase('shop', { copies: 1 }));
+  const { group, databaseId } = binding;
+  const set = (copies: number): Promise<unknown> =>
+    world.answer(core.admin.order({ kind: 'set-copies', name: 'shop', databaseId, copies }));
+  await world.pass(5_000);
+  const count = (): number | undefined => bindingOf(world.at(FIRST), group)?.replicas.length;
+  expect(count()).toBe(1);
+  await write(world, group, 'a');
+  expect(await set(3)).toEqual({ kind: 'copies-set' });
+  expect(await set(3)).toEqual({ kind: 'copies-set' });
+  await world.until(() => isAt(world, group, [1, 2, 3]), 'three replicas');
+  expect(await set(1)).toEqual({ kind: 'copies-set' });
+  await world.until(() => count() === 1, 'one replica');
+  expect(await write(world, group, 'b')).toBe(2);
+  expect(await set(0)).toEqual({ kind: 'copies-set' });
+  await world.until(() => isAt(world, group, [1, 2, 3]), 'as many as others');
+  expect(await write(world, group, 'c')).toBe(3);
+  expect(world.failures).toEqual([]);
+});
+
+it('a change of the copies is refused for a database, or an instance, that does not exist', async () => {
+  const world = await joinedWorld(3);
+  const { databaseId } = await world.create();
+  const { core } = await world.leader(CATALOG_GROUP);
+  const ask = (name: string, id: typeof databaseId | undefined): Promise<unknown> =>
+    world.answer(core.admin.order({ kind: 'set-copies', name, databaseId: id, copies: 3 }));
+  const fault = { kind: 'faulty', code: 'not_found' };
+  expect(await ask('books', undefined)).toEqual({ ...fault, reason: 'there is no database books' });
+  const other = toDatabaseId('0198c0de-0000-7000-8000-00000000cafe');
+  const reason = `there is no database shop with the id ${other}`;
+  expect(await ask('shop', other)).toEqual({ ...fault, reason });
+  expect(await ask('shop', databaseId)).toEqual({ kind: 'copies-set' });
+  const follower = world.up.find((each) => each.core !== core);
+  const order = { kind: 'set-copies', name: 'shop', databaseId, copies: 1 } as const;
+  expect(await world.answer(follower?.core.admin.order(order) ?? Promise.reject(new Error()))).toMatchObject({
+    kind: 'elsewhere',
+  });
 });

@@ -105,7 +105,7 @@ it('CatalogMachine has the results of a Map and never uses a group twice, with a
         continue;
       }
       const databaseId = step.kind === 'delete' && step.id !== undefined ? idOf(step.id) : undefined;
-      const created = { databaseId: idOf(n % 3), createdAtMs: n, replicas: replicasOn(NODES) };
+      const created = { databaseId: idOf(n % 3), createdAtMs: n, replicas: replicasOn(NODES), copies: n % 8 };
       const entry = step.kind === 'create' ? { ...step, ...created } : { ...step, ...(databaseId && { databaseId }) };
       const [found, expected] = [host.apply(entry).kind, naive.apply(entry)];
       const isListed = host.machine.list().length === naive.bound.size;

@@ -125,7 +125,8 @@ describe('docs/formats', () => {
     };
     const database = { name: 'shop', databaseId: DATABASE_ID };
     const entries: readonly CatalogEntry[] = [
-      { kind: 'create', ...database, createdAtMs, replicas: [replicaOf(toNodeId(1))] },
+      { kind: 'create', ...database, createdAtMs, replicas: [replicaOf(toNodeId(1))], copies: 5 },
+      { kind: 'set-copies', ...database, copies: 0 },
       { kind: 'delete', ...database },
       { kind: 'register', registration: { storeId, ...named, levels: { min: 1, max: 2 } } },
       { kind: 'register', registration: { storeId, ...bare, levels: { min: 1, max: 3 } } },

@@ -36,13 +36,13 @@ it('a recovery in the catalog binds the name to a new database in its own group,
   const host = new CatalogHost();
   const recover = (...what: Parameters<typeof recovery>): CatalogOutcome => host.apply(recovery(...what));
   host.create('other', 1, [1, 2]);
-  const before = host.create('shop', 2, [1, 2]);
+  const before = host.create('shop', 2, [1, 2], 5);
   if (before.kind !== 'created') throw new Error('It is free');
   expect(recover(2, NODE_4)).toEqual({ kind: 'unmoved' });
   expect(recover(7, NODE_2)).toEqual({ kind: 'unmoved' });
   const replicas = [replicaOf(NODE_2)];
   const origin = { databaseId: idOf(2), group: 2, rootId: idOf(2), revision: 8, chainHash: HASH };
-  const held = { replicas, founders: replicas, leaving: [], placement: 0, isSettled: true };
+  const held = { replicas, founders: replicas, leaving: [], placement: 0, isSettled: true, copies: 5 };
   const binding = { name: 'shop', databaseId: NEW_ID, group: 3, createdAtMs: 2, ...held, recovery: origin };
   expect(recover(2, NODE_2)).toEqual({ kind: 'recovered', before: before.binding, binding });
   expect(recover(2, NODE_2)).toEqual({ kind: 'unmoved' });

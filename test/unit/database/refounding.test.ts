@@ -40,7 +40,7 @@ it('the catalog of a refounded cluster has the continued databases in new groups
   const groups = [2, 64, 70];
   const bindings = host.machine.refound(orderFor(groups));
   const own = replicasOn([NODE]);
-  const held = { replicas: own, founders: own, leaving: [], placement: 0, isSettled: true };
+  const held = { replicas: own, founders: own, leaving: [], placement: 0, isSettled: true, copies: 0 };
   expect(bindings).toEqual(
     groups.map((group, at) => ({
       name: `database-${group}`,

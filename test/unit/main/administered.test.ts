@@ -23,6 +23,7 @@ it.each<[Administered['order'], string, object]>([
   [{ ...DRAIN, stays: true }, 'drain-node', { onNode: 3, mode: 'stay' }],
   [{ kind: 'undrain', node: NODE }, 'undrain-node', { onNode: 3 }],
   [{ kind: 'finalize' }, 'finalize-upgrade', {}],
+  [{ kind: 'set-copies', name: 'a', databaseId: undefined, copies: 5 }, 'set-copies', { database: 'a', copies: 5 }],
   [{ kind: 'join', name: 'n4', storeId: 's', ...AT }, 'join-node', { nodeName: 'n4', store: 's', ...AT }],
   [{ kind: 'recover', name: 'a', from: NODE, ...UP_TO }, 'recover-database', { database: 'a', onNode: 3, ...UP_TO }],
 ])('of %o it says what it was about', (order, act, about) => {

@@ -13,7 +13,7 @@ const POLL = { timeout: 50_000, interval: 100 };
 const NODE = 'node-3';
 
 function binding(group: number, name: string): Binding {
-  const places = { replicas: [], leaving: [], founders: [], placement: 0, isSettled: true };
+  const places = { replicas: [], leaving: [], founders: [], placement: 0, isSettled: true, copies: 0 };
   return { name, databaseId: idOf(group), group: groupOf(group), createdAtMs: 0, ...places };
 }
 

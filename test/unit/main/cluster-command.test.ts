@@ -58,12 +58,18 @@ const CLUSTER: ClusterDescription = {
 
 function database(
   name: string,
-  { leader, lag, isSettled = true }: { leader?: number; lag?: number; isSettled?: boolean },
+  {
+    leader,
+    lag,
+    isSettled = true,
+    copies = 0,
+  }: { leader?: number; lag?: number; isSettled?: boolean; copies?: number },
 ): ClusterDescription['databases'][number] {
   return {
     name,
     databaseId: toDatabaseId('0198c0de-0000-7000-8000-000000000001'),
     group: toGroupId(1),
+    copies,
     nodes: [toNodeId(1), toNodeId(2)],
     leaving: isSettled ? [] : [toNodeId(3)],
     isSettled,
@@ -220,6 +226,24 @@ its chain hash is ${hash}; the previous instance 0198c0de-0000-7000-8000-0000000
     expect({ code, out }).toEqual({ code: 0, out: says });
     const json = await run(`${line} --json`, { kind: 'recovered', database: shop });
     expect(JSON.parse(json.out)).toEqual({ ...shop, chainHash: hash });
+  });
+
+  it.each([
+    ['copies shop 5', 5],
+    ['copies shop default', 0],
+  ])('%s asks for it, and says that replicas move later', async (line, copies) => {
+    const { code, out, asked } = await run(line, { kind: 'copies-set' });
+    const order = { kind: 'set-copies', name: 'shop', databaseId: undefined, copies };
+    expect(asked.map(([, request]) => request)).toEqual([{ order, isPassedOn: false }]);
+    expect({ code, out }).toEqual({
+      code: 0,
+      out: 'the number is stored; replicas move in the background, as status shows\n',
+    });
+  });
+
+  it('status shows which databases ask for a number of their own', async () => {
+    const { out } = await run('status', describedAs({ databases: [database('shop', { leader: 1, copies: 5 })] }));
+    expect(out).toContain('shop      1 2  1       -    settled, asks for 5\n');
   });
 
   it('says why it is refused, with exit code 1', async () => {
@@ -394,7 +418,7 @@ its chain hash is ${hash}; the previous instance 0198c0de-0000-7000-8000-0000000
   it.each([
     [
       '',
-      'unknown command ""; commands are status, decommission, replace, recommission, drain, undrain, finalize, recover',
+      'unknown command ""; commands are status, decommission, replace, recommission, drain, undrain, finalize, recover, copies',
     ],
     ['evict 3', 'unknown command "evict"'],
     ['decommission', 'decommission needs a node: "" is not a node number'],
@@ -414,6 +438,11 @@ its chain hash is ${hash}; the previous instance 0198c0de-0000-7000-8000-0000000
     ['recover shop', '--from: "" is not a node number'],
     ['recover shop --from 3 --accept-revision 1e3', '--accept-revision is "1e3"; it must be a revision'],
     ['recover shop --from 3 --accept-revision 07', 'it must be a revision, without a leading zero'],
+    ['copies', 'copies needs the name of a database'],
+    ['copies shop', 'copies is ""; it must be a number from 1 to 7, or default'],
+    ['copies shop 0', 'copies is "0"; it must be a number from 1 to 7, or default'],
+    ['copies shop 8', 'copies is "8"; it must be'],
+    ['copies shop 3 4', 'unexpected argument "4"'],
     ['status --from 3', '--from is only for recover'],
     ['status --accept-revision 3', '--accept-revision is only for recover'],
     ['status 3', 'status applies to the whole cluster'],

@@ -13,7 +13,7 @@ const HELD: Readonly<Record<string, readonly number[]>> = { a: [2, 3], b: [3, 4]
 const idOf = (name: string) => toDatabaseId(`0193a1b2-c3d4-7e5f-8a9b-10000000000${name}`);
 const BINDINGS = Object.entries(HELD).map(([name, nodes], place): Binding => {
   const replicas = nodes.map((node) => replicaOf(toNodeId(node)));
-  const others = { createdAtMs: 0, leaving: [], founders: [], placement: 0, isSettled: true };
+  const others = { createdAtMs: 0, leaving: [], founders: [], placement: 0, isSettled: true, copies: 0 };
   return { name, databaseId: idOf(name), group: toGroupId(place + 1), replicas, ...others };
 });
 

@@ -6,7 +6,7 @@ import type { Binding } from '#cluster';
 import { type Finder, find, findAnywhere, goneFrom, refusalBy } from '../../../src/service/instance.ts';
 
 const DATABASE_ID = toDatabaseId('0193a1b2-c3d4-7e5f-8a9b-100000000000');
-const held = { replicas: [], leaving: [], founders: [], placement: 0, isSettled: true };
+const held = { replicas: [], leaving: [], founders: [], placement: 0, isSettled: true, copies: 0 };
 const BINDING = { name: 'shop', databaseId: DATABASE_ID, group: toGroupId(7), createdAtMs: 0, ...held };
 
 it('refusalBy (V6) reports that the database was deleted when its group does not exist any more', () => {

@@ -26,7 +26,7 @@ const sha256: Sha256 = () => new Uint8Array(32);
 
 function bound(...replicas: readonly ReplicaId[]): Binding {
   const databaseId = toDatabaseId('0193a1b2-c3d4-7e5f-8a9b-100000000000');
-  const held = { replicas, leaving: [], founders: [], placement: 0, isSettled: true };
+  const held = { replicas, leaving: [], founders: [], placement: 0, isSettled: true, copies: 0 };
   return { name: 'shop', databaseId, group: toGroupId(7), createdAtMs: 0, ...held };
 }
 

@@ -1,11 +1,12 @@
 // Goal: admin messages are decoded as they were encoded by admin.proto, and other bytes are rejected. Method: one
 // message of each kind; changed and random bytes.
 import { join } from 'node:path';
-import { loadSync } from '@grpc/proto-loader';
+import { loadSync, type ServiceDefinition } from '@grpc/proto-loader';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { replicaOf, toDatabaseId, toGroupId, toLogIndex, toNodeId, toRevision, toTerm } from '#base';
 import type { AdminReply, AdminRequest, ClusterDescription } from '#cluster';
+import { SetCopiesRequest } from '../../../proto/gen/cairn/admin/v1/admin.ts';
 import {
   ADMIN_METHODS,
   readAdminReply,
@@ -43,6 +44,7 @@ const NODE: ClusterDescription['nodes'][number] = {
   catalogRole: 'learner',
   clockAheadMs: -4000,
 };
+const DATABASE_ID = toDatabaseId('0198c0de-0000-7000-8000-000000000001');
 const DESCRIPTION: ClusterDescription = {
   clusterId: CLUSTER,
   node: toNodeId(1),
@@ -69,8 +71,9 @@ const DESCRIPTION: ClusterDescription = {
   databases: [
     {
       name: 'shop',
-      databaseId: toDatabaseId('0198c0de-0000-7000-8000-000000000001'),
+      databaseId: DATABASE_ID,
       group: toGroupId(9),
+      copies: 5,
       nodes: [toNodeId(1), toNodeId(2)],
       leaving: [toNodeId(3)],
       isSettled: false,
@@ -90,6 +93,7 @@ const DESCRIPTION: ClusterDescription = {
       name: 'empty',
       databaseId: toDatabaseId('0198c0de-0000-7000-8000-000000000002'),
       group: toGroupId(10),
+      copies: 0,
       nodes: [toNodeId(1)],
       leaving: [],
       isSettled: true,
@@ -119,7 +123,7 @@ const RECOVERED_REPLY: Extract<AdminReply, { readonly kind: 'recovered' }> = {
   kind: 'recovered',
   database: {
     name: 'shop',
-    databaseId: toDatabaseId('0198c0de-0000-7000-8000-000000000001'),
+    databaseId: DATABASE_ID,
     before: toDatabaseId('0198c0de-0000-7000-8000-000000000002'),
     node: toNodeId(3),
     revision: toRevision(2 ** 40),
@@ -139,9 +143,18 @@ const ORDERS: readonly AdminRequest['order'][] = [
   { kind: 'undrain', node: toNodeId(3) },
   { kind: 'finalize' },
   { kind: 'copy', name: 'shop' },
+  { kind: 'set-copies', name: 'shop', databaseId: undefined, copies: 0 },
+  { kind: 'set-copies', name: 'shop', databaseId: DATABASE_ID, copies: 7 },
   { kind: 'recover', name: 'shop', from: toNodeId(3), acceptRevision: undefined },
   { kind: 'recover', name: 'shop', from: toNodeId(3), acceptRevision: 0 },
 ];
+
+function publishedService(): ServiceDefinition {
+  const file = join(import.meta.dirname, '../../../proto/cairn/admin/v1/admin.proto');
+  const service = loadSync(file, { longs: Number, enums: String, defaults: true })['cairn.admin.v1.ClusterAdmin'];
+  if (service === undefined || 'format' in service) throw new Error('There is the service');
+  return service;
+}
 
 it.each(ORDERS)('an AdminRequest is decoded as it was encoded: %j', (order) => {
   for (const isPassedOn of [false, true]) {
@@ -162,6 +175,15 @@ it.each([
   ['half a number', Uint8Array.of(8, 0x80)],
 ])('an AdminRequest is rejected with %s', (_name, bytes) => {
   expect(readAdminRequest('decommission', bytes)).toEqual(expect.any(String));
+});
+
+it.each([
+  ['a name', { name: 'Shop' }, 'the name is no name of a database; DescribeCluster lists them'],
+  ['an id', { databaseId: 'shop' }, 'the database_id is no UUIDv7'],
+  ['a number', { copies: 8 }, '8 copies are more than 7; 0 means the setting of the cluster'],
+])('a change of the copies is rejected with %s that makes no sense', (_name, given, reason) => {
+  const bytes = SetCopiesRequest.encode({ name: 'shop', databaseId: '', copies: 3, isPassedOn: false, ...given });
+  expect(readAdminRequest('set-copies', bytes.finish())).toBe(reason);
 });
 
 it.each(['', 'Shop', 'a'.repeat(64)])('a recovery is rejected with the name "%s"', (name) => {
@@ -192,14 +214,18 @@ describe('an AdminReply', () => {
     expect(readAdminReply('finalize', Uint8Array.of(8, 0x80))).toBeUndefined();
   });
 
+  it('of a change of copies is decoded as it was encoded', () => {
+    const reply = { kind: 'copies-set' } as const;
+    expect(readAdminReply('set-copies', writeAdminReply(reply))).toEqual(reply);
+    expect(readAdminReply('set-copies', Uint8Array.of(8))).toBeUndefined();
+  });
+
   it.each(REPLIES)('of a recovery is decoded as it was encoded: $kind', (reply) => {
     expect(readAdminReply(reply.kind === 'copy' ? 'copy' : 'recover', writeAdminReply(reply))).toEqual(reply);
   });
 
   it('is decoded by the published proto file', () => {
-    const file = join(import.meta.dirname, '../../../proto/cairn/admin/v1/admin.proto');
-    const service = loadSync(file, { longs: Number, enums: String, defaults: true })['cairn.admin.v1.ClusterAdmin'];
-    if (service === undefined || 'format' in service) throw new Error('There is the service');
+    const service = publishedService();
     const paths = Object.values(service).map(({ path }) => path);
     expect(paths.toSorted()).toEqual(Object.values(ADMIN_METHODS).toSorted());
     const read = service['DescribeCluster']?.responseDeserialize(writeAdminReply(DESCRIBED));
@@ -221,7 +247,16 @@ describe('an AdminReply', () => {
     const previousDatabaseId = '0198c0de-0000-7000-8000-000000000003';
     const firstDatabaseId = '0198c0de-0000-7000-8000-000000000004';
     const recoveryOf = { previousDatabaseId, firstDatabaseId, revision: 2 ** 40 };
-    const shop = { name: 'shop', group: 9, nodes: [1, 2], leaving: [3], isSettled: false, leader: 2, members };
+    const shop = {
+      name: 'shop',
+      group: 9,
+      copies: 5,
+      nodes: [1, 2],
+      leaving: [3],
+      isSettled: false,
+      leader: 2,
+      members,
+    };
     expect(read).toMatchObject({
       clusterId: CLUSTER,
       catalogLeader: 2,
@@ -257,10 +292,17 @@ describe('an AdminReply', () => {
     const recovery = service['RecoverDatabase']?.requestSerialize({ name: 'shop', from: 3, acceptRevision: 0 });
     const wanted = { order: ORDERS.at(-1), isPassedOn: false };
     expect(readAdminRequest('recover', recovery ?? Buffer.alloc(0))).toEqual(wanted);
+  });
+
+  it('has requests that the published proto file encodes', () => {
+    const service = publishedService();
     const asked = service['ReplaceNode']?.requestSerialize({ node: 3, by: 4 }) ?? Buffer.alloc(0);
     expect(readAdminRequest('replace', asked)).toEqual({ order: ORDERS[4], isPassedOn: false });
     const drain = service['DrainNode']?.requestSerialize({ node: 3, isGranted: true, stay: true }) ?? Buffer.alloc(0);
     expect(readAdminRequest('drain', drain)).toEqual({ order: ORDERS[6], isPassedOn: false });
+    const number = { name: 'shop', databaseId: DATABASE_ID, copies: 7 };
+    const copies = service['SetCopies']?.requestSerialize(number) ?? Buffer.alloc(0);
+    expect(readAdminRequest('set-copies', copies)).toEqual({ order: ORDERS[11], isPassedOn: false });
   });
 
   it('is undefined, and not an exception, for any other bytes', () => {
@@ -275,7 +317,7 @@ describe('an AdminReply', () => {
         ),
     );
     const property = fc.property(fc.oneof(damaged, fc.uint8Array({ maxLength: 64 })), (bytes) => {
-      for (const kind of ['describe', 'drain', 'copy', 'recover'] as const) {
+      for (const kind of ['describe', 'drain', 'copy', 'recover', 'set-copies'] as const) {
         expect(['object', 'undefined']).toContain(typeof readAdminReply(kind, bytes));
       }
       for (const { kind } of ORDERS) expect(['object', 'string']).toContain(typeof readAdminRequest(kind, bytes));

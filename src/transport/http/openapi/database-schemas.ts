@@ -1,4 +1,5 @@
 /** Schemas of databases, of lists of names, of health and of errors. */
+import { COPIES_MAX } from '#base';
 import { ANYTHING, answer, count, list, members, ref, request, type Schema, text } from './schema.ts';
 
 const NAME = text('1 to 63 lowercase letters, digits, and hyphens inside.', {
@@ -43,6 +44,9 @@ const CLUSTER = {
     ),
   ),
 };
+const COPIES = {
+  copies: { ...count('Replicas that vote. Absent: as many as the setting of the cluster.', 1), maximum: COPIES_MAX },
+};
 /** With `since`. */
 const CHANGES = {
   ...members('since new_revisions new_events stream_count subject_count event_type_count'),
@@ -69,8 +73,8 @@ const ERROR = answer(
 
 export const DATABASE_SCHEMAS: Readonly<Record<string, Schema>> = {
   DatabaseName: NAME,
-  NewDatabase: request({ database_name: ref('DatabaseName') }),
-  NewNamedDatabase: request({ name: ref('DatabaseName') }),
+  NewDatabase: request({ database_name: ref('DatabaseName') }, COPIES),
+  NewNamedDatabase: request({ name: ref('DatabaseName') }, COPIES),
   Nothing: request({}),
   DatabaseNames: answer({ databases: list(text()) }, members('next')),
   Database: answer(

@@ -74,6 +74,7 @@ function described(parts: Parts): ClusterDescription {
         name: 'shop',
         databaseId: toDatabaseId('0198c0de-0000-7000-8000-000000000001'),
         group: toGroupId(1),
+        copies: 0,
         nodes: holders.map(toNodeId),
         leaving: [],
         isSettled: true,

@@ -12,7 +12,7 @@ const FENCE_MS = 10_000;
 
 function bindingOf(name: string): Binding {
   const databaseId = toDatabaseId('0199a5c8-3c1e-7a2b-9f00-0123456789ab');
-  const held = { replicas: [], leaving: [], founders: [], placement: 0, isSettled: true };
+  const held = { replicas: [], leaving: [], founders: [], placement: 0, isSettled: true, copies: 0 };
   return { name, databaseId, group: toGroupId(7), createdAtMs: 5, ...held };
 }
 

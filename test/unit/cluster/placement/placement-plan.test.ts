@@ -52,6 +52,18 @@ describe('databases are placed again (C19)', () => {
     ['away from a node that holds two more', { zones: 'aaaa', held: '123 123' }, { 1: [1, 2, 4] }],
     ['not for the load when there are too few nodes for all copies', { zones: 'aa', held: '1 1 1' }, {}],
     ['not for a load that differs by one', { zones: 'aaaa', held: '123' }, {}],
+    ['on more nodes than usual, if it asks for more', { zones: 'aaaaa', held: '123:5 124' }, { 1: [1, 2, 3, 4, 5] }],
+    [
+      'on an odd number of nodes, if it asks for more than there are',
+      { zones: 'aaaa', held: '12:5' },
+      { 1: [1, 2, 3] },
+    ],
+    ['not on more nodes, if it asks for as many as it has', { zones: 'aaa', held: '1:1' }, {}],
+    ['on fewer nodes, if it asks for fewer by itself', { zones: 'aaa', held: '123:1 23' }, { 1: [1], 2: [1, 2, 3] }],
+    ['on fewer nodes, in zones of their own', { zones: 'aab', held: '123:2' }, { 1: [1, 3] }],
+    ['on fewer nodes, without one that does not answer', { zones: 'aaa', held: '123:2', silent: [1] }, { 1: [2, 3] }],
+    ['on fewer nodes, none of which leaves', { zones: 'aaa', held: '123:2', leaving: [1] }, { 1: [2, 3] }],
+    ['not on fewer nodes than answer for a quorum', { zones: 'aaa', held: '123:1', silent: [1, 2] }, {}],
     ['not for the load, into a zone that has a copy', { zones: 'abcb', held: '123 132' }, { 1: [1, 3, 4] }],
   ])('%s', (_name, layout, planned) => {
     expect(plan(viewOf(layout))).toEqual(planned);

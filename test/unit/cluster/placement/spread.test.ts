@@ -8,10 +8,10 @@ import { membershipOf } from '#raft';
 import { loadsOf } from '../../../../src/cluster/placement/spread.ts';
 import { type Layout, nodesOf, viewOf } from '../../../support/cluster/layouts.ts';
 
-function placed(copies: number, layout: Layout): readonly number[] {
+function placed(copies: number, layout: Layout, asked = 0): readonly number[] {
   const { nodes, bindings } = viewOf(layout);
   return spreadOver(copies, toNodeId(1))
-    .replicas({ nodes, loads: loadsOf(bindings) })
+    .replicas({ nodes, loads: loadsOf(bindings) }, asked)
     .map(nodeOf);
 }
 
@@ -52,6 +52,14 @@ it.each<[string, number, Layout, readonly number[]]>([
   ['once, if so wanted', 1, { zones: 'ab', held: '1' }, [2]],
 ])('a new database is placed %s', (_name, copies, layout, nodes) => {
   expect(placed(copies, layout)).toEqual(nodes);
+});
+
+it.each([
+  [5, [1, 2, 3, 4, 5]],
+  [1, [1]],
+  [7, [1, 2, 3, 4, 5]],
+])('a new database that asks for %i replicas is placed on nodes %j', (asked, nodes) => {
+  expect(placed(3, { zones: 'aaaaaa' }, asked)).toEqual(nodes);
 });
 
 it('a new database is placed evenly: nodes of one zone differ by at most one database', () => {

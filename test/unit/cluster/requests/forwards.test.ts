@@ -224,7 +224,9 @@ it('every node names the leader, and the next one after it has stopped', async (
 
 describe('a request that no node of the cluster would forward', () => {
   const STRANGER = toNodeId(77);
-  type Asked = { kind: 'create'; name: string } | { kind: 'propose'; group: GroupId; payload: Uint8Array };
+  type Asked =
+    | { kind: 'create'; name: string; copies: number }
+    | { kind: 'propose'; group: GroupId; payload: Uint8Array };
 
   const isAnswer = ({ kind }: ForwardItem): boolean => kind === 'accepted' || kind === 'refused';
 
@@ -265,8 +267,9 @@ describe('a request that no node of the cluster would forward', () => {
     databaseId: toDatabaseId('0199a5c8-3c1e-7a2b-9f00-0123456789ab'),
     createdAtMs: 1,
     replicas: [replicaOf(STRANGER)],
+    copies: 0,
   });
-  const create = (name: string) => (): Asked => ({ kind: 'create', name });
+  const create = (name: string) => (): Asked => ({ kind: 'create', name, copies: 0 });
   const toCatalog = (payload: Uint8Array) => (): Asked => ({ kind: 'propose', group: CATALOG_GROUP, payload });
   const toDatabase =
     (payload: Uint8Array) =>
