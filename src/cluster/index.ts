@@ -42,7 +42,15 @@ export { type NodeOptions, startNode } from './front/start-node.ts';
 export { preferredLeader } from './group/leader-balance.ts';
 export { type CoreLimits, LIMITS } from './limits.ts';
 export type { AppliedMark, CatalogMachine, Machine, MachineEntry, Machines } from './machine.ts';
-export type { ClientAddresses, Node, NodeHealth, NodeIdentity, TransactOptions, Unfinished } from './node.ts';
+export {
+  type ClientAddresses,
+  type Node,
+  type NodeHealth,
+  type NodeIdentity,
+  ownReplica,
+  type TransactOptions,
+  type Unfinished,
+} from './node.ts';
 export {
   type Binding,
   type DefinitionOutcome,

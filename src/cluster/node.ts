@@ -10,6 +10,8 @@ import {
   type GroupId,
   type LeaderAddress,
   type NodeId,
+  nodeOf,
+  type ReplicaId,
   type Revision,
   replicaOf,
   toNodeId,
@@ -91,8 +93,21 @@ export interface Unfinished {
 
 export interface NodeIdentity {
   readonly node: NodeId;
+  /** True when it votes for nothing, and has a replica of every database. */
+  readonly isLearner: boolean;
   readonly clusterId: string;
   readonly storeId: string;
+}
+
+/**
+ * The replica of this node among those of a database. The binding does not name learners, because each has one of every
+ * database as long as it is a node.
+ */
+export function ownReplica(
+  { node, isLearner }: Pick<NodeIdentity, 'node' | 'isLearner'>,
+  { replicas }: Pick<Binding, 'replicas'>,
+): ReplicaId | undefined {
+  return isLearner ? replicaOf(node) : replicas.find((replica) => nodeOf(replica) === node);
 }
 
 /** The founder of a cluster is its first node, and the only first member of its catalog. */

@@ -3,9 +3,9 @@
  *
  * ```
  * registration    16 bytes store_id | text name | text zone | text peer host | varint peer port | text grpc | text http
- *                 | varint lowest level | varint highest level | text mcp
+ *                 | varint lowest level | varint highest level | text mcp | u8 is learner
  * text            varint length | UTF-8
- * nodes row       u8 format = 3 | varint next node | varint count, each varint node | u8 state | registration | u32 CRC
+ * nodes row       u8 format = 4 | varint next node | varint count, each varint node | u8 state | registration | u32 CRC
  * ```
  * A number is given to one store and never reused (D14); a store that registers again keeps its number and changes its
  * addresses.
@@ -18,6 +18,7 @@ import {
   type ByteWriter,
   type Field,
   type Fields,
+  FLAG,
   fieldsOf,
   hasLevel,
   isHost,
@@ -39,7 +40,7 @@ import type { KvReader } from '#kv';
 import { NODE } from './catalog-fields.ts';
 import { closeRow, openRow, sealRow } from './corruption.ts';
 
-const FORMAT = 3;
+const FORMAT = 4;
 const PORT_MAX = 65_535;
 const WORD_MAX = 255;
 /** No control characters and no spaces, as the settings ask for. */
@@ -76,6 +77,8 @@ export interface NodeRegistration {
   readonly mcp?: string | undefined;
   /** The levels that its release knows. */
   readonly levels: LevelRange;
+  /** It votes for nothing, and has a replica of every database. A store cannot change it. */
+  readonly isLearner: boolean;
 }
 
 /** Empty for none. */
@@ -93,6 +96,7 @@ const FIELDS: Fields<NodeRegistration> = {
   http: TEXT,
   levels: fieldsOf<LevelRange>({ min: VARINT, max: VARINT }),
   mcp: URL_OR_NONE,
+  isLearner: FLAG,
 };
 
 export const REGISTRATION: Field<NodeRegistration> = fieldsOf<NodeRegistration>(FIELDS);
@@ -115,7 +119,7 @@ const ROW = fieldsOf<NodesRow>({
 export type RegisterOutcome =
   /** It is a new node, or has another place than before. */
   | { readonly kind: 'registered'; readonly node: RegisteredNode; readonly isNew: boolean }
-  /** It was registered just so, or was removed; nothing changed. */
+  /** It was registered just so, was removed, or would become or cease to be a learner; nothing changed. */
   | { readonly kind: 'known'; readonly node: RegisteredNode }
   /** Its release does not know the level of the cluster; nothing changed. */
   | { readonly kind: 'unsupported' };
@@ -160,9 +164,8 @@ export class CatalogNodes {
   /** In a cluster that is at this level. */
   register(registration: NodeRegistration, level: number): RegisterOutcome {
     const known = this.#byStore.get(registration.storeId);
-    if (known !== undefined && (known.state === 'removed' || isSame(known, registration))) {
-      return { kind: 'known', node: known };
-    }
+    const isFixed = known?.state === 'removed' || known?.isLearner === !registration.isLearner;
+    if (known !== undefined && (isFixed || isSame(known, registration))) return { kind: 'known', node: known };
     if (!hasLevel(registration.levels, level)) return { kind: 'unsupported' };
     const isNew = known === undefined;
     const number = known?.node ?? this.#next;
@@ -200,17 +203,22 @@ export class CatalogNodes {
     return { kind: 'registered', node, isNew: false };
   }
 
-  #mayBecome({ node, state }: RegisteredNode, next: NodeState): boolean {
+  #mayBecome({ node, state, isLearner }: RegisteredNode, next: NodeState): boolean {
     switch (next) {
       case 'active':
       case 'removed':
         return state === 'leaving';
       case 'leaving':
-        return state === 'active' && this.list().some((each) => each.node !== node && each.state === 'active');
+        return state === 'active' && (isLearner || this.list().some((each) => each.node !== node && mayVote(each)));
       default:
         return unreachable(next);
     }
   }
+}
+
+/** True when the node may get replicas that vote. */
+export function mayVote({ state, isLearner }: Pick<RegisteredNode, 'state' | 'isLearner'>): boolean {
+  return state === 'active' && !isLearner;
 }
 
 /**
@@ -249,6 +257,7 @@ export function isSame(one: NodeRegistration, other: NodeRegistration): boolean 
     one.grpc === other.grpc &&
     one.http === other.http &&
     one.mcp === other.mcp &&
+    one.isLearner === other.isLearner &&
     one.levels.min === other.levels.min &&
     one.levels.max === other.levels.max
   );

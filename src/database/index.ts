@@ -47,6 +47,7 @@ export {
   faultInRegistration,
   isSame,
   type MarkOutcome,
+  mayVote,
   type NodeRegistration,
   type NodeState,
   type RegisteredNode,

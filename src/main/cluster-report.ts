@@ -18,7 +18,7 @@ export function renderCluster(cluster: ClusterDescription): string {
   const rows = nodes.map((node) => [
     String(node.node),
     node.name,
-    `${node.state}${node.isDraining ? ', drains' : ''}${clockOf(node.clockAheadMs)}`,
+    `${node.state}${node.isLearner ? ', learner' : ''}${node.isDraining ? ', drains' : ''}${clockOf(node.clockAheadMs)}`,
     node.zone,
     node.answers ? 'yes' : 'no',
     noCatalog.includes(node.node) ? 'DIVERGED' : node.catalogRole,
@@ -56,12 +56,14 @@ function leaderOf({ catalogLeader, isConfirmed }: ClusterDescription): string {
   return `node ${catalogLeader} leads its catalog but did not answer, so this may be out of date`;
 }
 
-export function renderDone({ node, state }: RegisteredNode): string {
+export function renderDone({ node, state, isLearner }: RegisteredNode): string {
   switch (state) {
     case 'active':
       return `node ${node} is active\n`;
     case 'leaving':
-      return `node ${node} is leaving: its replicas move to other nodes, then it is removed\n`;
+      return isLearner
+        ? `node ${node} is leaving: it is removed at once, because a learner has nothing that must move\n`
+        : `node ${node} is leaving: its replicas move to other nodes, then it is removed\n`;
     case 'removed':
       return `node ${node} is removed; its data directory can be deleted\n`;
   }

@@ -86,6 +86,7 @@ function start(parts: NodeParts): Promise<Node & Administers> {
     }),
     mayFound: config.bootstrap === 'alone',
     onWaiting,
+    isLearner: config.learner,
     zone: config.zone,
     copies: config.copies,
     replaceAfterMs: config.replaceAfterMs === 'off' ? undefined : config.replaceAfterMs,

@@ -18,6 +18,7 @@ export function faultsBetween(config: Config, nameOf: NameOf): readonly string[]
     ...peerTlsFaults(config, nameOf),
     ...openPeerFaults(config, nameOf),
     ...loadBalancerFaults(config, nameOf),
+    ...learnerFaults(config, nameOf),
   ];
 }
 
@@ -74,6 +75,13 @@ const UNSET: readonly string[] = ['off', 'none', 'auto'];
 function textOf<K extends keyof Config>(config: Pick<Config, K>, key: K): string {
   const setting: Setting<Config[K]> = SETTINGS[key];
   return setting.type.write(config[key]);
+}
+
+/** A cluster needs a voter from its beginning. */
+function learnerFaults({ learner, bootstrap }: Config, nameOf: NameOf): readonly string[] {
+  const [learnerName, bootstrapName] = [nameOf('learner'), nameOf('bootstrap')];
+  if (learnerName === undefined || bootstrapName === undefined || !learner || bootstrap !== 'alone') return [];
+  return [`${learnerName} is true, but ${bootstrapName} is alone; a learner joins a cluster and cannot found one.`];
 }
 
 function diskFaults(config: Config, nameOf: NameOf): readonly string[] {

@@ -113,6 +113,12 @@ function isWord<W extends string>(value: unknown, word: W): value is W {
   return value === word;
 }
 
+export const trueOrFalse: SettingType<boolean> = {
+  expects: 'true or false',
+  read: (text) => (text === 'true' || text === 'false' ? text === 'true' : undefined),
+  write: String,
+};
+
 /** One of a few words. */
 export function oneOf<const T extends string>(words: readonly T[]): SettingType<T> {
   return { expects: `one of ${words.join(', ')}`, read: (text) => words.find((word) => word === text), write: String };

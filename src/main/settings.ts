@@ -24,6 +24,7 @@ import {
   port,
   type Setting,
   share,
+  trueOrFalse,
   wholeNumber,
   wordOr,
 } from './setting.ts';
@@ -47,6 +48,7 @@ export interface Config extends TokenSettings {
   readonly bootstrap: 'never' | 'alone';
   readonly join: readonly Address[];
   readonly joinWaitMs: number | 'off';
+  readonly learner: boolean;
   readonly zone: string;
   readonly copies: number;
   readonly replaceAfterMs: number | 'off';
@@ -172,6 +174,11 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     type: wordOr('off', wholeNumber({ min: 0, max: 3_600_000, unit: 'milliseconds' })),
     default: 'off',
     help: 'How long a new node tries to join before it exits with code 1. Starting it again is safe. off: it tries until a cluster accepts it.',
+  },
+  learner: {
+    type: trueOrFalse,
+    default: false,
+    help: 'Whether the node is a learner: it holds a replica of every database and serves reads, but never votes. It joins a cluster and founds none. Fixed for the life of the data directory: a start with the other value is refused.',
   },
   zone: {
     type: oneWord('a name', 63),

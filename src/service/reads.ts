@@ -5,8 +5,8 @@
  * that finds rows missing or corrupt therefore first checks whether its database still exists (V6); only then is it a
  * failure of the node.
  */
-import { DatabaseError, nodeOf, parseUuid, type ReplicaId, type Revision, type Sha256, toRevision } from '#base';
-import { type Binding, type Node, rootOf } from '#cluster';
+import { DatabaseError, parseUuid, type Revision, type Sha256, toRevision } from '#base';
+import { type Binding, type Node, ownReplica, rootOf } from '#cluster';
 import {
   type DatabaseFacts,
   type DatabaseSource,
@@ -118,20 +118,15 @@ export class Reads {
     // The answer includes what the core knew of the catalog when it deleted the rows (C6).
     const gone = await node.confirmedLatest(binding.group).then(() => false, isNotFound);
     if (gone) return databaseDeleted(binding.name);
-    const own = ownReplica(node, binding);
+    const own = ownReplica(node.identity, binding);
     const now = node.catalog.lookup(binding.name);
-    const isSame = own !== undefined && now?.databaseId === binding.databaseId && ownReplica(node, now) === own;
+    const isSame = own !== undefined && now?.databaseId === binding.databaseId && ownReplica(node.identity, now) === own;
     return isSame ? failure : goneFrom(node, binding);
   }
 }
 
 function latestOf(answered: Revision, revision: Revision): Revision {
   return answered > revision ? answered : revision;
-}
-
-/** The replica on this node. */
-function ownReplica({ identity }: Node, { replicas }: Binding): ReplicaId | undefined {
-  return replicas.find((replica) => nodeOf(replica) === identity.node);
 }
 
 function isNotFound(failure: unknown): boolean {

@@ -5,6 +5,7 @@ import { expect, it } from 'vitest';
 import { nodeOf, toNodeId } from '#base';
 import { type Binding, type NodeView, type Placing, planPlacements, spreadOver } from '#cluster';
 import { loadsOf } from '../../src/cluster/placement/spread.ts';
+import { mayVote } from '../../src/database/catalog-nodes.ts';
 import { place, settle } from '../../src/database/catalog-placements.ts';
 import { bindingOn, holdersOf, LIVENESS, nodesOf } from '../support/cluster/layouts.ts';
 import { runs } from '../support/runs.ts';
@@ -24,6 +25,7 @@ const change = fc.record({
 });
 const cluster = fc.record({
   zones: fc.array(fc.constantFrom('a', 'b', 'c', 'd'), { minLength: 1, maxLength: 8 }),
+  pool: fc.array(fc.constantFrom('a', 'b', 'e'), { maxLength: 2 }),
   held: fc.array(
     fc.record({
       on: fc.uniqueArray(fc.nat(7), { minLength: 1, maxLength: 5 }),
@@ -43,14 +45,17 @@ class World {
 
   constructor({
     zones,
+    pool,
     held,
     copies,
   }: {
     zones: readonly string[];
+    pool: readonly string[];
     held: readonly { on: readonly number[]; asks: number }[];
     copies: number;
   }) {
-    this.nodes = nodesOf({ zones: zones.join('') });
+    const learners = pool.map((_, at) => zones.length + at + 1);
+    this.nodes = nodesOf({ zones: [...zones, ...pool].join(''), pool: learners });
     this.bindings = held.map(({ on, asks }, at) =>
       bindingOn(at + 1, [...new Set(on.map((node) => (node % zones.length) + 1))], asks),
     );
@@ -84,7 +89,7 @@ class World {
       .map(nodeOf);
     this.bindings = [...this.bindings, bindingOn(this.bindings.length + 1, nodes, asks)];
     const copies = this.copiesOf({ copies: asks });
-    const active = this.nodes.filter(({ state }) => state === 'active');
+    const active = this.nodes.filter(mayVote);
     const ready = active.filter(({ liveness }) => liveness === 'ready').map(({ node }): number => node);
     const fault = (what: string): unknown => this.faults.push(`new on ${nodes.join()}: ${what}`);
     const voters = this.nodes.filter(({ isVoter }) => isVoter).map(({ node }): number => node);
@@ -127,7 +132,8 @@ class World {
     if (!this.#hasQuorum(this.#before(binding))) fault('too few of those who hold it answer');
     if (!this.#hasQuorum(nodes)) fault('too few of those who are to hold it answer');
     for (const node of nodes) {
-      const { state, liveness } = this.#at(node) ?? {};
+      const { state, liveness, isLearner } = this.#at(node) ?? {};
+      if (isLearner === true) fault(`node ${node} is a learner`);
       if (state !== 'active') fault(`node ${node} is ${state}`);
       if (!before.includes(node) && liveness !== 'ready') fault(`node ${node} is ${liveness}`);
     }
@@ -136,7 +142,7 @@ class World {
     const stayers = before.filter((node) => this.nodes.some((each) => each.node === node && isStaying(each)));
     const isAsked = binding.copies > 0 && nodes.length === binding.copies;
     if (nodes.length < stayers.length && !isAsked) fault('who stays is sent away');
-    const late = this.nodes.filter((each) => each.state === 'active' && each.isExpected && each.liveness !== 'ready');
+    const late = this.nodes.filter((each) => mayVote(each) && each.isExpected && each.liveness !== 'ready');
     const isShort = nodes.length < Math.min(this.copiesOf(binding), before.length);
     if (isShort && late.some(({ node }) => !before.includes(node))) fault('somebody was to be waited for');
   }
@@ -160,6 +166,10 @@ class World {
   }
 }
 
+function changed(node: NodeView, now: Partial<NodeView>): NodeView {
+  return { ...node, ...now, ...(node.isLearner && { isVoter: false }) };
+}
+
 it('a cluster whose nodes fail and return never plans a move that costs a database its quorum, and ends with every replica in its place (C19, C22)', () => {
   let moves = 0;
   let created = 0;
@@ -168,7 +178,7 @@ it('a cluster whose nodes fail and return never plans a move that costs a databa
     for (const { node, creates, asks, settles, ...now } of drawn.changes) {
       const at = (node % world.nodes.length) + 1;
       const isExpected = now.isExpected && now.liveness !== 'lost';
-      world.nodes = world.nodes.map((each) => (each.node === at ? { ...each, ...now, isExpected } : each));
+      world.nodes = world.nodes.map((each) => (each.node === at ? changed(each, { ...now, isExpected }) : each));
       if (creates) {
         world.create(asks);
         created += 1;
@@ -177,7 +187,7 @@ it('a cluster whose nodes fail and return never plans a move that costs a databa
       world.settle((binding) => settles[binding] ?? true);
     }
     // All nodes return; some leave for good, if any stay.
-    const staying = world.nodes.filter(({ state }) => state === 'active');
+    const staying = world.nodes.filter(mayVote);
     world.nodes = world.nodes.map((each) => ({
       ...each,
       liveness: 'ready',
@@ -191,7 +201,7 @@ it('a cluster whose nodes fail and return never plans a move that costs a databa
       world.settle(() => true);
     }
     expect(world.faults).toEqual([]);
-    const active = world.nodes.filter(({ state }) => state === 'active');
+    const active = world.nodes.filter(mayVote);
     const odd = active.length - ((active.length + 1) % 2);
     const zones = new Set(active.map(({ zone }) => zone));
     for (const binding of world.bindings) {

@@ -1,5 +1,5 @@
 /** The nodes of a run as one cluster: their start, when they have formed a cluster, and their view of the catalog. */
-import { nodeOf } from '#base';
+import { ownReplica } from '#cluster';
 import type { Simulator } from './engine/simulator.ts';
 import { Overhear } from './faults/overhear.ts';
 import type { Swarm } from './faults/swarm.ts';
@@ -79,9 +79,8 @@ export class SimCluster {
   holders(name: string): readonly SimNode[] {
     return this.nodes.filter(({ process }) => {
       const { catalog, identity } = process?.node ?? {};
-      const self = catalog?.nodes().length === 0 ? undefined : identity?.node;
-      const replicas = catalog?.lookup(name)?.replicas ?? [];
-      return this.nodes.length === 1 || replicas.some((replica) => nodeOf(replica) === self);
+      const binding = catalog?.nodes().length === 0 ? undefined : catalog?.lookup(name);
+      return this.nodes.length === 1 || (identity && binding && ownReplica(identity, binding)) !== undefined;
     });
   }
 
@@ -131,6 +130,7 @@ export class SimCluster {
           durability,
           overhear: this.overhear,
           release: THIS_RELEASE,
+          isLearner: place >= names.length - cluster.learners,
         },
       },
       { ...settings, clockPpm: cluster?.clocks[place]?.ppm ?? settings.clockPpm },

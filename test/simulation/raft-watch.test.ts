@@ -57,3 +57,18 @@ it.each<[what: string, faults: readonly string[], happened: readonly (SaidMessag
   }
   expect(faults).toEqual(expected);
 });
+
+it.each([
+  ['a heartbeat', BEAT, ['I6']],
+  ['a vote', VOTE, ['I6']],
+  ['a request for votes', { ...BEAT, kind: 'pre-vote-request' }, ['I6']],
+  ['an answer to a heartbeat', { ...BEAT, kind: 'beat-ack' }, []],
+  ['a refused vote', { ...VOTE, isGranted: false }, []],
+])('RaftWatch sees whether a learner may say this: %s', (_what, message, expected) => {
+  const faults: string[] = [];
+  const watch = new RaftWatch((fault) => faults.push(fault.slice(0, 2)));
+  watch.learners.add(4);
+  watch.said({ ...message, from: 4 * 2 ** 20 });
+  watch.said({ ...message, from: 5 * 2 ** 20, group: 2 });
+  expect(faults).toEqual(expected);
+});

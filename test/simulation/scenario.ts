@@ -28,6 +28,7 @@ import {
   asLaned,
   asLate,
   asPeopled,
+  asPooled,
   asRefounded,
   asRestless,
   asReturned,
@@ -100,6 +101,8 @@ const STORY_NODES = 5;
 const INTERCEPTED_SHARE = 1 / 6;
 /** Clusters of this size also have many databases, so that requests to several nodes return more than one. */
 const MANY_NODES = 7;
+/** Share of the seeds with so many nodes, and without a story, in which the last ones are learners. */
+const POOL_SHARE = 0.4;
 /** Time after which everything is finished that was done before the end of all nodes. */
 const OVER_US = 5 * SECOND_US;
 /** Number of clients that define components, if any do. */
@@ -176,8 +179,10 @@ class Run {
     const ranges = drawSwarm(swarm.split('ranges'));
     const nodeCount = modes.restored === true ? PUT_BACK_NODES : (nodes ?? nodesOf(seed));
     const few = nodeCount === 1 ? ranges : asCluster(ranges, nodeCount, this.#simulator.random('cluster'));
-    const drawn = nodeCount < MANY_NODES ? few : asPeopled(few, this.#simulator.random('many names'));
+    const peopled = nodeCount < MANY_NODES ? few : asPeopled(few, this.#simulator.random('many names'));
     this.#isAimed = modes.aimed === true;
+    const hasPool = nodeCount >= STORY_NODES && !this.#isAimed && this.#simulator.random('pool').chance(POOL_SHARE);
+    const drawn = hasPool ? asPooled(peopled, nodeCount < MANY_NODES ? 1 : 2) : peopled;
     this.#putBackStory = this.#simulator.random('story of volumes').pick(['alive', 'parted']);
     const mood = this.#simulator.random('mood');
     const isRestless = mood.chance(this.#isAimed ? 0.35 : 0.15);

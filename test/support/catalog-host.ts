@@ -25,7 +25,8 @@ export function replicasOn(nodes: readonly number[], copy = 0): ReturnType<typeo
 /** Registration of the store with number `n`. */
 export function registrationOf(n: number, more: Partial<NodeRegistration> = {}): NodeRegistration {
   const peer = { host: '127.0.0.1', port: n };
-  return { storeId: idOf(n), name: `node-${n}`, zone: '', peer, grpc: '', http: '', levels: LEVELS, ...more };
+  const said = { name: `node-${n}`, zone: '', peer, grpc: '', http: '', levels: LEVELS, isLearner: false };
+  return { storeId: idOf(n), ...said, ...more };
 }
 
 export class CatalogHost {

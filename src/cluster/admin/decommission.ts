@@ -12,15 +12,16 @@
  *   C20  A node starts to leave only if another one stays, and if the catalog and each of its databases keep a quorum
  *        without it: most of the current replicas answer, and most of the later ones. Each database keeps
  *        two replicas, and as many as before when a node is replaced; a database with two may be left with one, but
- *        not while another node leaves.
+ *        not while another node leaves. A learner may always leave: nothing counts on it.
  */
 import { type NodeId, nodeOf } from '#base';
+import { mayVote } from '#database';
 import type { Membership } from '#raft';
 import type { Binding, NodeState } from '../outcome.ts';
 import { catalogTarget } from '../placement/catalog-voters.ts';
 import type { NodeView, PlacementView } from '../placement/placement.ts';
 import { planPlacements } from '../placement/placement-plan.ts';
-import { answers, canTake } from '../placement/spread.ts';
+import { answers } from '../placement/spread.ts';
 import { JOIN_AS_NEW } from '../refusals.ts';
 
 export type NodeOrder =
@@ -61,7 +62,9 @@ export function faultInOrder(order: NodeOrder, cluster: ClusterState): OrderFaul
   }
   if (node.state !== 'active') return undefined;
   const fault = order.kind === 'replace' ? faultInSuccessor(order, cluster) : undefined;
-  return fault ?? faultInLeaving(node, cluster, order.kind === 'replace' ? Number.POSITIVE_INFINITY : REPLICAS_MIN);
+  // Nothing counts on a learner.
+  if (fault !== undefined || node.isLearner) return fault;
+  return faultInLeaving(node, cluster, order.kind === 'replace' ? Number.POSITIVE_INFINITY : REPLICAS_MIN);
 }
 
 function faultInSuccessor(
@@ -73,12 +76,19 @@ function faultInSuccessor(
   if (by !== undefined && next === undefined) {
     return { code: 'not_found', reason: `node ${by} has not joined; start it with --join, and ask again` };
   }
-  if (next !== undefined && !canTake(next)) {
+  const isLearner = nodes.some((each) => each.node === node && each.isLearner);
+  if (next !== undefined && next.isLearner !== isLearner) {
+    const which = isLearner ? 'which is a learner: name a learner' : 'for it is a learner: name a node that votes';
+    return failed(`node ${by} cannot take the place of node ${node}, ${which}`);
+  }
+  if (next !== undefined && !isReady(next)) {
     return failed(
       `node ${by} cannot take the place of node ${node}: it is ${next.state} and ${next.liveness}; ask again when it is active and ready`,
     );
   }
-  const ready = nodes.filter((each) => each.node !== node && canTake(each)).map((each) => each.node);
+  const ready = nodes
+    .filter((each) => each.node !== node && each.isLearner === isLearner && isReady(each))
+    .map((each) => each.node);
   if (ready.length === 0) return noneFree(node, '');
   const held = bindings.filter((binding) => holds(binding, node));
   // The replacement need not take everything: replicas that it got when it joined can move to other nodes.
@@ -94,6 +104,10 @@ function faultInSuccessor(
   return failed(
     `node ${by} cannot take the place of node ${node}: it holds all that node ${node} does, ${named(held)}; name another one, or ask without --by`,
   );
+}
+
+function isReady({ state, liveness }: NodeView): boolean {
+  return state === 'active' && liveness === 'ready';
 }
 
 function noneFree(node: NodeId, why: string): OrderFault {
@@ -112,7 +126,7 @@ function faultInLeaving(
   { membership, copies, ...view }: ClusterState,
   replicasMin: number,
 ): OrderFault | undefined {
-  const others = view.nodes.filter((each) => each.node !== node.node && each.state === 'active');
+  const others = view.nodes.filter((each) => each.node !== node.node && mayVote(each));
   if (others.length === 0) return failed(`node ${node.node} is the only one that is active`);
   const up = others.filter(answers).map((each) => each.node);
   if (up.length === 0) return failed(`none of the other nodes answers (${others.map((each) => each.node).join(', ')})`);

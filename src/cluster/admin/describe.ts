@@ -85,7 +85,7 @@ export interface DescribedDatabase {
   readonly group: GroupId;
   /** Replicas that it asks for; 0: as many as the setting of the cluster. */
   readonly copies: number;
-  /** Nodes that should have a replica. */
+  /** Nodes that should have a replica with a vote. */
   readonly nodes: readonly NodeId[];
   /** Nodes that have a replica which will be removed. */
   readonly leaving: readonly NodeId[];
@@ -179,7 +179,7 @@ export function describeHere(ports: DescriptionPorts): CoreDescription {
     answers: each.node === self,
     isDraining: isLeaving(each.node),
     movableLeads: 0,
-    copies: copies.get(each.node) ?? 0,
+    copies: each.isLearner && each.state !== 'removed' ? bindings.length : (copies.get(each.node) ?? 0),
     leads: 0,
     lag: 0,
     catalogRole: roleOf(each.node, group),

@@ -115,9 +115,11 @@ export function faultInRecovery(binding: Binding | undefined, order: AskedRecove
       `node ${from} has no replica of ${name}; ${named(holders)} ${holders.length > 1 ? 'have' : 'has'} one`,
     );
   }
-  const copies = order.copies.filter(({ group }) => group === binding.group);
-  const led = copies.find(({ leader }) => leader !== undefined)?.leader;
+  const known = order.copies.filter(({ group }) => group === binding.group);
+  const led = known.find(({ leader }) => leader !== undefined)?.leader;
   if (led !== undefined) return failed(`${name} has a leader, node ${led}: there is nothing to recover`);
+  // A learner cannot continue a database, because it cannot vote.
+  const copies = known.filter(({ replica }) => holders.includes(nodeOf(replica)));
   const chosen = chosenOf({ from, copies });
   if (chosen === undefined) {
     const others = copies.map(({ replica }) => nodeOf(replica));

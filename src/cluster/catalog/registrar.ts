@@ -51,6 +51,7 @@ export function registrar(ports: RegistrarPorts): Registrar {
       const { level } = catalog();
       const reason =
         refusedAt(level, registration.levels) ??
+        otherKind(registration, catalog()) ??
         namesake(registration, catalog(), group, ports.monotonicMs()) ??
         joiningBeside(registration);
       if (reason !== undefined) return { kind: 'refused', reason };
@@ -104,6 +105,13 @@ function answerBy(catalog: CatalogMachine, registration: NodeRegistration): Regi
   // Also valid for a stale catalog: a node is removed for good (D17), and an unknown node is not this case.
   if (known?.state === 'removed') return { kind: 'removed', node: known.node };
   return known !== undefined && isSame(known, registration) ? { kind: 'registered', node: known } : undefined;
+}
+
+/** Reason why a store cannot become, or cease to be, a learner: its replicas are what it joined as. */
+function otherKind({ storeId, isLearner }: NodeRegistration, catalog: CatalogMachine): string | undefined {
+  const known = catalog.nodes().find((node) => node.storeId === storeId);
+  if (known === undefined || known.isLearner === isLearner) return undefined;
+  return `its store is node ${known.node}, which joined with --learner ${known.isLearner}; start it so`;
 }
 
 /** Reason why a node with these levels cannot belong to a cluster at that level, as a message for the operator. */

@@ -85,7 +85,7 @@ export class ClusterWork {
     const isUnfit = (node: NodeId): boolean => this.departures.isUnfit(node);
     this.#balance = new LeaderBalance({ ...ports, isUnfit });
     this.#unfit = new UnfitLeader({ ...ports, isLeaving, isUnfit, refusesWrites });
-    this.hosting = new Hosting({ ...ports, moves: this.#moves });
+    this.hosting = new Hosting(ports);
     const tell: Reporter['settle'] = (settlements) => ports.reporter.settle(settlements);
     this.fence = new CatalogFence({ ...ports, view: fenceView(ports), tell });
   }
@@ -165,11 +165,6 @@ export class ClusterWork {
     await this.hosting.settled();
   }
 
-  /** Records a database of the catalog. */
-  known(binding: Binding): void {
-    this.#moves.note(binding);
-  }
-
   /** Records an event of a step. */
   note(group: Group, fact: Fact): void {
     this.#moves.driver.note(group, fact);
@@ -205,7 +200,7 @@ export class ClusterWork {
     this.hosting.written(turn);
     for (const change of turn.changes) {
       if (change.kind === 'moved') this.#review(change.binding.group);
-      else if (change.kind === 'registered') this.#placesChanged();
+      else if (change.kind === 'registered') this.#placesChanged(change.node);
       else if (change.kind === 'raised') this.#raised();
     }
     if (turn.changes.some(({ kind }) => kind !== 'created')) this.#placements.review(this.#ports.monotonicMs());
@@ -307,9 +302,12 @@ export class ClusterWork {
     if (fault !== undefined) this.#ports.turns.fail(fault);
   }
 
-  #placesChanged(): void {
-    const nodes = this.#ports.catalog().nodes();
+  #placesChanged(changed?: RegisteredNode): void {
+    const { catalog } = this.#ports;
+    const nodes = catalog().nodes();
     this.begin();
+    // Every group gets the learner as a member, or loses it.
+    if (changed?.isLearner === true) for (const { group } of catalog().list()) this.#review(group);
     this.#balance.reviewAll();
     this.#setPeers();
     this.#review(CATALOG_GROUP);

@@ -36,6 +36,7 @@ import {
   entriesOf,
   type HardState,
   type Input,
+  members,
   ORIGIN,
   openReplica,
   REPLICATION,
@@ -46,7 +47,8 @@ import type { NodeMemory } from '../group/node-memory.ts';
 import type { AppliedTail } from '../group/remote-members.ts';
 import type { CoreLimits } from '../limits.ts';
 import type { AppliedMark, CatalogMachine, DurableMark, Machine, Machines } from '../machine.ts';
-import type { Binding } from '../outcome.ts';
+import { ownReplica } from '../node.ts';
+import type { Binding, RegisteredNode } from '../outcome.ts';
 import {
   beingRebuilt,
   beingRecovered,
@@ -61,7 +63,8 @@ import { membersIn } from '../state-transfer.ts';
 
 export interface LifecyclePorts {
   readonly node: NodeId;
-  readonly catalog: () => Pick<CatalogMachine, 'bindingOf'>;
+  readonly isLearner?: boolean;
+  readonly catalog: () => Pick<CatalogMachine, 'bindingOf' | 'nodes'>;
   readonly kv: KvReader;
   readonly machines: Machines;
   readonly limits: CoreLimits;
@@ -156,8 +159,15 @@ export class Lifecycle {
   }
 
   /** The replica of this node among those of a database. */
-  own({ replicas }: Binding): ReplicaId | undefined {
-    return replicas.find((replica) => nodeOf(replica) === this.#ports.node);
+  own(binding: Binding): ReplicaId | undefined {
+    const { node, isLearner = false } = this.#ports;
+    return ownReplica({ node, isLearner }, binding);
+  }
+
+  /** Returns whether other nodes should have replicas of the database, or have one. */
+  isShared({ replicas }: Binding): boolean {
+    const isMember = ({ isLearner, state }: RegisteredNode): boolean => isLearner && state !== 'removed';
+    return replicas.length > 1 || this.#ports.catalog().nodes().some(isMember);
   }
 
   /** The other nodes among them. */
@@ -281,7 +291,7 @@ export class Lifecycle {
     this.#open.set(id, group);
     opened(group, tail);
     // There is no other voter, so it need not wait for the election timeout.
-    if (group.isAlone) step(group, { kind: 'campaign' });
+    if (members(membership.voters).every((voter) => voter === self)) step(group, { kind: 'campaign' });
     return group;
   }
 

@@ -21,7 +21,6 @@ import type { Group } from '../group/group.ts';
 import type { CatalogMachine } from '../machine.ts';
 import type { CatalogChange } from '../node.ts';
 import type { Binding } from '../outcome.ts';
-import type { Moves } from '../placement/moves.ts';
 import { noSuchDatabase, notHere, outcomeUnknown, titleOf } from '../refusals.ts';
 import { markOf } from './crash-recovery.ts';
 import { Rebuilds, type RebuildsPorts } from './rebuilds.ts';
@@ -29,7 +28,6 @@ import { RecoveredCopies, type RecoveredCopiesPorts } from './recovered-copies.t
 
 export interface HostingPorts extends Omit<RecoveredCopiesPorts & RebuildsPorts, 'isRebuilding' | 'isOrigin'> {
   readonly catalog: () => CatalogMachine;
-  readonly moves: Moves;
   /** A group was closed and must not be stepped any more. */
   readonly closed: (group: Group) => void;
 }
@@ -57,8 +55,7 @@ export class Hosting {
   change(change: CatalogChange, turn: ApplyTurn): void {
     if (!isOfDatabase(change)) return;
     const { binding } = change;
-    const { lifecycle, moves } = this.#ports;
-    moves.change(change);
+    const { lifecycle } = this.#ports;
     const before = lifecycle.replicaOf(binding.group);
     const after = change.kind === 'deleted' ? undefined : lifecycle.own(binding);
     if (before !== undefined && before !== after) this.#end(change, turn);

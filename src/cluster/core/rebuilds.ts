@@ -160,10 +160,10 @@ export class Rebuilds {
   /** Opens the group, unless it would be dormant after a start. */
   #restore({ binding, durable }: Withdrawn): void {
     const { lifecycle, turns } = this.#ports;
-    const { group: id, replicas } = binding;
+    const { group: id } = binding;
     this.#withdrawn.delete(id);
     if (!lifecycle.restore(id)) return;
-    const isIdle = replicas.length === 1 && (lifecycle.logOf(id)?.entries ?? []).length === 0;
+    const isIdle = !lifecycle.isShared(binding) && (lifecycle.logOf(id)?.entries ?? []).length === 0;
     if (isIdle) this.#tell(id, durable.revision);
     else turns.keep(this.#serve(id));
   }

@@ -35,10 +35,7 @@ export async function startUp(ports: StartupPorts): Promise<void> {
     beginLogs([{ group: CATALOG_GROUP, mark: { ...machine.applied, history: NO_HISTORY } }], parts.feed, lifecycle);
   }
   const unended = await trash.recover(ports.monotonicMs(), (group) => recovered.groups.has(group));
-  for (const binding of machine.list()) {
-    cluster.known(binding);
-    hosting.admit(binding, recovered.groups.has(binding.group));
-  }
+  for (const binding of machine.list()) hosting.admit(binding, recovered.groups.has(binding.group));
   const catalog = openAll(turns, () => [lifecycle.openCatalog(machine)]);
   // Below its level a new cluster would refuse requests of its first clients.
   const isSettled = (group: Group): boolean => group.isSettled && !(group.isAlone && cluster.isFounding);
@@ -75,7 +72,7 @@ async function mendDatabases(
   // A group with other members has entries to apply as soon as it has a leader, and other members may lack its entries
   // until then.
   const shared = new Set<GroupId>();
-  for (const { group, replicas } of catalog.list()) if (replicas.length > 1) shared.add(group);
+  for (const binding of catalog.list()) if (lifecycle.isShared(binding)) shared.add(binding.group);
   const ahead = plan.ahead.filter(({ group }) => !shared.has(group));
   if (ahead.length + plan.restarts.length + rebuilds.groups.length > 0) await ports.syncStore();
   beginLogs(plan.restarts, feed, lifecycle);

@@ -32,17 +32,18 @@ import { CatalogLease } from '../catalog/catalog-lease.ts';
 import { type CatalogState, LiveCatalog, leadsWithOthers } from '../catalog/catalog-mirror.ts';
 import { type CoreLimits, LIMITS } from '../limits.ts';
 import type { CoreLink, HistoryNote, Report, Settlement, Token } from '../link.ts';
-import type {
-  CatalogMirror,
-  ClientAddresses,
-  CreateOptions,
-  Node,
-  NodeHealth,
-  NodeIdentity,
-  TransactOptions,
-  Unfinished,
-  WaitOutcome,
-  WriteOptions,
+import {
+  type CatalogMirror,
+  type ClientAddresses,
+  type CreateOptions,
+  type Node,
+  type NodeHealth,
+  type NodeIdentity,
+  ownReplica,
+  type TransactOptions,
+  type Unfinished,
+  type WaitOutcome,
+  type WriteOptions,
 } from '../node.ts';
 import type {
   Binding,
@@ -473,7 +474,7 @@ export class FrontNode implements Node, Administers {
 
   /** The replica of this node among those of a database. */
   #own(binding: Binding | undefined): ReplicaId | undefined {
-    return binding?.replicas.find((replica) => nodeOf(replica) === this.identity.node);
+    return binding && ownReplica(this.identity, binding);
   }
 
   #settle(settlement: Settlement, nowMs: number): void {

@@ -18,6 +18,7 @@ export interface JoiningOptions {
   readonly links?: LinksOrder;
   readonly join?: JoinOptions;
   readonly mayFound: boolean;
+  readonly isLearner?: boolean;
   /** Receives the reason why a new node waits, repeatedly; undefined when it no longer waits. */
   readonly onWaiting?: (why: string | undefined) => void;
   readonly logger: Logger;
@@ -117,8 +118,8 @@ export class Joining {
   }
 
   #registration(storeId: string, port: number): NodeRegistration {
-    const { name, zone = '', links } = this.#options;
-    return { storeId, name, zone, peer: addressOf(links, port), grpc: '', http: '', levels: LEVELS };
+    const { name, zone = '', links, isLearner = false } = this.#options;
+    return { storeId, name, zone, peer: addressOf(links, port), grpc: '', http: '', levels: LEVELS, isLearner };
   }
 }
 

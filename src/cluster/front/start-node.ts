@@ -62,6 +62,8 @@ export interface NodeOptions {
   /** True when a new store may found a cluster: at once without other nodes, or as founding.ts describes. */
   readonly mayFound: boolean;
   readonly onWaiting?: (why: string | undefined) => void;
+  /** True when the node is a learner: it votes for nothing, and has a replica of every database. */
+  readonly isLearner?: boolean;
   /** Replicas of a database that asks for no number, if there are enough nodes; 3 by default. */
   readonly copies?: number;
   /** Time after which an unreachable node is replaced, if another one is free; by default never. */
@@ -235,6 +237,7 @@ function openDirectory(options: NodeOptions, segmentBytes: number, origin: Origi
     onSuspicion: (isSuspect) => alarm.set(isSuspect ? 1 : 0),
     onRowsRemoved: (fault) => logger.error('rows-removed', { error: new Error(`LevelDB is damaged: ${fault}`) }),
     origin,
+    ...(options.isLearner !== undefined && { isLearner: options.isLearner }),
   });
 }
 

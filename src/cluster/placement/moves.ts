@@ -1,18 +1,17 @@
 /**
- * Databases that have moved from their first nodes: the wanted members of their groups, and the report to the catalog
- * when they are reached (D15).
+ * The wanted members of the groups of databases, and the report to the catalog when those of a placement are reached
+ * (D15). Voters are the replicas that the catalog names; every learner of the cluster is a learner of each group.
  *
  * A proposal names its placement, and may be lost, repeated or reordered without harm, so nothing waits for an answer:
  * it is proposed again until the catalog shows it.
  */
-import { CATALOG_GROUP, type GroupId, type NodeId, nodeOf } from '#base';
+import { CATALOG_GROUP, type GroupId, type NodeId, nodeOf, replicaOf } from '#base';
 import type { CatalogEntry } from '#database';
 import type { Input, Target } from '#raft';
 import { Freshness } from '../catalog/freshness.ts';
 import type { Group } from '../group/group.ts';
 import type { CoreLimits } from '../limits.ts';
-import type { Machines } from '../machine.ts';
-import type { CatalogChange } from '../node.ts';
+import type { CatalogMachine, Machines } from '../machine.ts';
 import type { Binding } from '../outcome.ts';
 import { MembershipDriver } from './membership-driver.ts';
 
@@ -20,6 +19,7 @@ export interface MovesPorts {
   readonly machines: Machines;
   readonly limits: CoreLimits;
   readonly monotonicMs: () => number;
+  readonly catalog: () => Pick<CatalogMachine, 'bindingOf' | 'nodes'>;
   /** The wanted members of the group of the catalog; undefined when they should not change. */
   readonly catalogTarget: () => Target | undefined;
   readonly find: (id: GroupId) => Group | undefined;
@@ -30,8 +30,6 @@ export interface MovesPorts {
 
 export class Moves {
   readonly #ports: MovesPorts;
-  /** Databases that are not at their first placement. */
-  readonly #moved = new Map<GroupId, Binding>();
   readonly freshness: Freshness;
   readonly driver: MembershipDriver;
 
@@ -47,33 +45,27 @@ export class Moves {
     });
   }
 
-  /** Records a database of the catalog. */
-  note(binding: Binding): void {
-    if (binding.placement > 0) this.#moved.set(binding.group, binding);
-  }
-
-  change(change: CatalogChange): void {
-    if (change.kind === 'deleted') this.#moved.delete(change.binding.group);
-    // A node that installs a snapshot of the catalog may learn of a database only after it was created and moved.
-    else if (change.kind === 'created' || change.kind === 'moved') this.note(change.binding);
-  }
-
   /** Proposes a placement of the database on these nodes; the catalog will show the result. */
   place({ group, placement }: Binding, nodes: readonly NodeId[]): void {
     this.#propose({ kind: 'place', group, placement, nodes });
   }
 
-  /** The wanted members of the group; undefined when it has its first members. */
+  /** The wanted members of the group; undefined when it has its first members, and there never was a learner. */
   #wanted(group: GroupId): Target | undefined {
-    if (group === CATALOG_GROUP) return this.#ports.catalogTarget();
-    const binding = this.#moved.get(group);
-    if (binding === undefined) return undefined;
-    return { voters: binding.replicas.filter((replica) => !binding.leaving.includes(replica)), learners: [] };
+    const { catalog, catalogTarget } = this.#ports;
+    if (group === CATALOG_GROUP) return catalogTarget();
+    const binding = catalog().bindingOf(group);
+    const pool = catalog()
+      .nodes()
+      .filter(({ isLearner }) => isLearner);
+    if (binding === undefined || (binding.placement === 0 && pool.length === 0)) return undefined;
+    const learners = pool.filter(({ state }) => state !== 'removed').map(({ node }) => replicaOf(node));
+    return { voters: binding.replicas.filter((replica) => !binding.leaving.includes(replica)), learners };
   }
 
   /** The placement that the catalog waits to see settled for the group; undefined if there is none. */
   #unsettled(group: GroupId): number | undefined {
-    const binding = this.#moved.get(group);
+    const binding = this.#ports.catalog().bindingOf(group);
     return binding === undefined || binding.isSettled ? undefined : binding.placement;
   }
 

@@ -10,7 +10,7 @@ import type { Binding, RegisteredNode } from '../outcome.ts';
 export type Liveness = MemberState | 'lost';
 
 /** A node in the view of the catalog's leader. */
-export interface NodeView extends Pick<RegisteredNode, 'node' | 'zone' | 'state'> {
+export interface NodeView extends Pick<RegisteredNode, 'node' | 'zone' | 'state' | 'isLearner'> {
   /** Its state as a member of the catalog: `ready` is a node that answers and hardly lags. */
   readonly liveness: Liveness;
   /** True when it votes for the catalog, so it had all of it once (C13). */
@@ -49,6 +49,8 @@ export interface Upkeep {
 export interface ClusterPorts {
   /** Number of this node; it determines the ids of its replicas. */
   readonly node: NodeId;
+  /** True when it votes for nothing, and has a replica of every database. */
+  readonly isLearner?: boolean;
   /** First members of the catalog group, when the store has none yet. */
   readonly founders: Membership;
   readonly placement: Placement;

@@ -3,6 +3,7 @@
  * next leader continues where the last one stopped.
  */
 import { type NodeId, nodeOf, replicaOf } from '#base';
+import { mayVote } from '#database';
 import { memberStateOf } from '#raft';
 import type { Group } from '../group/group.ts';
 import type { CatalogMachine } from '../machine.ts';
@@ -43,9 +44,9 @@ function votersToHold(nodes: readonly NodeView[], copies: number): readonly Node
 /** A node without a message for so long is not expected to be ready soon. */
 const EXPECTED_MS = 30_000;
 
-/** Returns whether the node may get a new replica: it must have sent a message, not only be registered. */
-export function canTake({ state, liveness }: NodeView): boolean {
-  return state === 'active' && liveness === 'ready';
+/** Returns whether the node may get a new replica with a vote: it must have sent a message, not only be registered. */
+export function canTake({ liveness, ...node }: NodeView): boolean {
+  return mayVote(node) && liveness === 'ready';
 }
 
 /**
@@ -53,7 +54,7 @@ export function canTake({ state, liveness }: NodeView): boolean {
  * restarts, or because a new leader has not received a message from it yet.
  */
 export function comes(node: NodeView): boolean {
-  return node.state === 'active' && node.isExpected && !canTake(node);
+  return mayVote(node) && node.isExpected && !canTake(node);
 }
 
 /** Returns whether to wait for the node: it has sent a message, and had all of the catalog before it voted there. */
@@ -134,12 +135,12 @@ export function nodeViews(catalog: CatalogMachine, group: Group | undefined, tim
   const voters = new Set(group?.raft.membership.voters.incoming.map(nodeOf));
   const nodes = catalog.nodes();
   return nodes.map((each) => {
-    const { node, zone, state } = each;
+    const { node, zone, state, isLearner } = each;
     const known = livenessOf(node, group, time);
     const isLost = known === 'silent' && time.replaceAfterMs !== undefined && isSucceeded(each, nodes);
     const liveness = isLost ? 'lost' : known;
     const isExpected = liveness !== 'lost' && time.nowMs < heardOf(node, group, time.nowMs) + EXPECTED_MS;
-    return { node, zone, state, liveness, isVoter: voters.has(node), isExpected };
+    return { node, zone, state, isLearner, liveness, isVoter: voters.has(node), isExpected };
   });
 }
 

@@ -96,7 +96,7 @@ export async function restoreNode(
   }
   const place = await emptyPlace(directory);
   const mint = (): string => uuidv7(nowMs, random);
-  const identity = { clusterId: mint(), storeId: mint(), node: FIRST_NODE };
+  const identity = { clusterId: mint(), storeId: mint(), node: FIRST_NODE, isLearner: false };
   const instances = databases.map((database) => ({ ...database, instanceId: toDatabaseId(mint()) }));
   const store = ledgerStore(await openLevelStore(storeDirectoryOf(place)), await Ledger.open(place));
   const writer = new RecordWriter();

@@ -68,6 +68,8 @@ export interface DataDirectoryOptions {
   readonly nowMs: number;
   readonly random: Random;
   readonly origin: Origin;
+  /** See `IdentityOptions`. */
+  readonly isLearner?: boolean;
   /** Receives whether damage is recorded. */
   readonly onSuspicion?: (isSuspect: boolean) => void;
   /** LevelDB was removed for this reason: every database is rebuilt. */

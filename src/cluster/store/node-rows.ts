@@ -2,7 +2,8 @@
  * Rows of the store that belong to the node and not to a group.
  *
  * ```
- * 00 00            identity: u8 format = 2 | 16 bytes cluster_id | 16 bytes store_id | u32 node | u32 CRC (little-endian)
+ * 00 00            identity: u8 format = 3 | 16 bytes cluster_id | 16 bytes store_id | u32 node (little-endian)
+ *                  | u8 is learner | u32 CRC (little-endian)
  * 00 01 group(4)   trash: u8 format = 1 | u32 CRC; the rows of this group are being cleared
  * 00 02            joining: u8 format = 1 | 16 bytes store_id | u32 CRC; the store asks to become a node
  * 00 03            before: u8 format = 1 | 16 bytes cluster_id | 16 bytes store_id | u64 time ms (little-endian) | u32 CRC;
@@ -16,6 +17,7 @@ import {
   assert,
   ByteWriter,
   crc32,
+  FLAG,
   formatUuid,
   type GroupId,
   toGroupId,
@@ -29,7 +31,7 @@ import type { WalIdentity } from '#storage';
 import type { Divergence } from '../link.ts';
 import type { NodeIdentity } from '../node.ts';
 
-const IDENTITY_FORMAT = 2;
+const IDENTITY_FORMAT = 3;
 const TRASH_FORMAT = 1;
 const JOINING_FORMAT = 1;
 const BEFORE_FORMAT = 1;
@@ -60,11 +62,12 @@ export function readJoining(value: Uint8Array): string {
   return formatUuid(openRow(JOINING_KEY, value, JOINING_FORMAT).bytes(UUID_BYTES));
 }
 
-export function writeIdentity({ clusterId, storeId, node }: NodeIdentity): Uint8Array {
+export function writeIdentity({ clusterId, storeId, node, isLearner }: NodeIdentity): Uint8Array {
   return sealed(IDENTITY_FORMAT, (row) => {
     row.bytes(uuidBytes(clusterId));
     row.bytes(uuidBytes(storeId));
     row.u32le(node);
+    FLAG.write(row, isLearner);
   });
 }
 
@@ -73,7 +76,7 @@ export function readIdentity(value: Uint8Array): NodeIdentity {
   const row = openRow(IDENTITY_KEY, value, IDENTITY_FORMAT);
   const clusterId = formatUuid(row.bytes(UUID_BYTES));
   const storeId = formatUuid(row.bytes(UUID_BYTES));
-  return { clusterId, storeId, node: toNodeId(row.u32le()) };
+  return { clusterId, storeId, node: toNodeId(row.u32le()), isLearner: FLAG.read(row) };
 }
 
 /** The cluster and store ids before another cluster was founded from the store. */

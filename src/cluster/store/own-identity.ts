@@ -39,24 +39,27 @@ export interface IdentityOptions {
   readonly nowMs: number;
   readonly random: Random;
   readonly origin: Origin;
+  /** True when the node should be a learner. */
+  readonly isLearner?: boolean;
   /** Rejects when a new store must not become a node. */
   readonly checkNew: () => Promise<void>;
 }
 
 /**
  * Returns the identity of the store; a store without one gets it, durably.
- * @throws DatabaseError when no cluster admits it, when it has started to join and has no seeds, and when it knows that
- * its node was removed
+ * @throws DatabaseError when no cluster admits it, when it has started to join and has no seeds, when it knows that its
+ * node was removed, and when the node is a learner and should not be, or the reverse
  */
 export async function ownIdentity(store: KvStore, options: IdentityOptions): Promise<NodeIdentity> {
   const row = store.get(IDENTITY_KEY);
-  if (row !== undefined) return identityIn(store, row);
+  if (row !== undefined) return identityIn(store, row, options);
   await options.checkNew();
   return becomeNode(store, options);
 }
 
-function identityIn(store: KvStore, row: Uint8Array): NodeIdentity {
+function identityIn(store: KvStore, row: Uint8Array, { place, isLearner = false }: IdentityOptions): NodeIdentity {
   const identity = readIdentity(row);
+  if (identity.isLearner !== isLearner) throw otherKind(place, identity);
   const removed = store.get(REMOVED_KEY);
   // A cluster that was founded from the data of the store has made it another node since.
   if (removed?.length === row.length && hasBytesAt(removed, 0, row)) throw nodeRemoved(identity.node);
@@ -71,13 +74,17 @@ export async function noteRemoved(store: KvStore, identity: NodeIdentity): Promi
 }
 
 /** Founds a cluster or joins one, for a new store. */
-async function becomeNode(store: KvStore, { place, nowMs, random, origin }: IdentityOptions): Promise<NodeIdentity> {
+async function becomeNode(
+  store: KvStore,
+  { place, nowMs, random, origin, isLearner = false }: IdentityOptions,
+): Promise<NodeIdentity> {
   const mint = (): string => uuidv7(nowMs, random);
   const asking = store.get(JOINING_KEY);
   if (origin.kind === 'asks')
     return askAs(store, asking === undefined ? await noteStore(store, mint()) : readJoining(asking), {
       ask: origin.ask,
       mint,
+      isLearner,
     });
   if (asking !== undefined) throw halfJoined(place, readJoining(asking));
   if (origin.kind === 'unknown') throw belongsNowhere(place);
@@ -94,13 +101,14 @@ async function noteStore(store: KvStore, storeId: string): Promise<string> {
 interface Asking {
   readonly ask: (storeId: string) => Promise<Joined | Founder>;
   readonly mint: () => string;
+  readonly isLearner: boolean;
 }
 
-async function askAs(store: KvStore, storeId: string, { ask, mint }: Asking): Promise<NodeIdentity> {
+async function askAs(store: KvStore, storeId: string, { ask, mint, isLearner }: Asking): Promise<NodeIdentity> {
   const answer = await ask(storeId);
   if (answer.kind === 'founder') return found(store, mint(), storeId);
   const { clusterId, node, founders } = answer;
-  const identity = { clusterId, storeId, node };
+  const identity = { clusterId, storeId, node, isLearner };
   const batch = store.batch();
   batch.put(IDENTITY_KEY, writeIdentity(identity));
   batch.del(JOINING_KEY);
@@ -111,12 +119,18 @@ async function askAs(store: KvStore, storeId: string, { ask, mint }: Asking): Pr
 }
 
 async function found(store: KvStore, clusterId: string, storeId: string): Promise<NodeIdentity> {
-  const identity = { clusterId, storeId, node: FIRST_NODE };
+  const identity = { clusterId, storeId, node: FIRST_NODE, isLearner: false };
   const batch = store.batch();
   batch.put(IDENTITY_KEY, writeIdentity(identity));
   batch.del(JOINING_KEY);
   await store.write(batch);
   return identity;
+}
+
+function otherKind(place: string, { node, isLearner }: NodeIdentity): DatabaseError {
+  const [is, set] = isLearner ? ['a learner', 'true'] : ['no learner', 'false'];
+  const message = `Node ${node} in the data directory ${place} is ${is}, which cannot change: start it with --learner ${set}; or decommission it, and start another node with an empty directory`;
+  return new DatabaseError('invalid_argument', message, { details: { reason: 'LearnerFixed' } });
 }
 
 function halfJoined(place: string, storeId: string): DatabaseError {

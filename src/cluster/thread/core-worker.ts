@@ -229,6 +229,7 @@ function portsOf(order: CoreOrder, { store, log, reach, counter, links }: Openin
   const { identity, limits, copies, replaceAfterMs, isSuspect, damaged } = order;
   return {
     node: identity.node,
+    isLearner: identity.isLearner,
     founders: FOUNDERS,
     placement: spreadOver(copies, identity.node),
     upkeep: { copies, replaceAfterMs },

@@ -47,11 +47,11 @@ function stateOf({ members, isSettled }: Database): string {
 }
 
 function nodeMembers(described: ClusterDescription['nodes'][number]): Json {
-  const { node, name, state, zone, answers, copies, leads, lag, own, mcp } = described;
+  const { node, name, zone, answers, copies, leads, lag, own, mcp } = described;
   return {
     node,
     name,
-    state: described.isDraining ? `${state}, drains` : state,
+    state: [described.state, described.isLearner && 'learner', described.isDraining && 'drains'].filter(Boolean).join(', '),
     zone,
     answers,
     catalog: described.catalogRole,

@@ -59,8 +59,8 @@ export function readPong(message: Uint8Array): Belonging {
 }
 
 export function writeJoinRequest({ clusterId = '', registration, release, run }: JoinRequest): Uint8Array {
-  const { storeId, name, zone, peer, grpc, http, mcp = '', levels } = registration;
-  const own = { storeId, name, zone, ...peer, grpc, http, mcp, levelMin: levels.min, levelMax: levels.max };
+  const { peer, mcp = '', levels, ...same } = registration;
+  const own = { ...same, ...peer, mcp, levelMin: levels.min, levelMax: levels.max };
   return SentJoinRequest.encode({ clusterId, ...own, release, run }).finish();
 }
 
@@ -72,7 +72,7 @@ export function readJoinRequest(message: Uint8Array): Result<JoinRequest, string
   const longest = Math.max(...texts.map(({ length }) => length));
   if (longest > TEXT_LENGTH_MAX)
     return failure(`a text of the request has ${longest} characters, ${TEXT_LENGTH_MAX} may be`);
-  const { name, zone, host, port, grpc, http, mcp, levelMin, levelMax, release, run } = sent;
+  const { name, zone, host, port, grpc, http, mcp, levelMin, levelMax, isLearner, release, run } = sent;
   const storeId = sent.storeId.toLowerCase();
   const clusterId = sent.clusterId === '' ? undefined : sent.clusterId.toLowerCase();
   if (!isStoreId(storeId)) return failure(`the store_id ${quote(storeId)} is not a UUID`);
@@ -82,7 +82,7 @@ export function readJoinRequest(message: Uint8Array): Result<JoinRequest, string
   if (port > PORT_MAX) return failure(`the port ${port} is above ${PORT_MAX}`);
   const clients = { grpc, http, ...(mcp !== '' && { mcp }) };
   const levels = { min: levelMin, max: levelMax };
-  const registration = { storeId, name, zone, peer: { host, port }, ...clients, levels };
+  const registration = { storeId, name, zone, peer: { host, port }, ...clients, levels, isLearner };
   const fault = faultInRegistration(registration);
   return fault === undefined ? ok({ clusterId, registration, release, run }) : failure(fault);
 }

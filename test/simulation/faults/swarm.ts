@@ -108,6 +108,7 @@ export function asCluster(swarm: Swarm, nodeCount: number, random: Rng): Swarm {
       replaceAfterMs: random.pick([undefined, 6000]),
       trapUsMean: random.pick([Number.POSITIVE_INFINITY, 3 * SECOND_US, 10 * SECOND_US]),
       hasLanes: false,
+      learners: 0,
     },
   };
   // One entry per message reveals faults in a part of a log.
@@ -171,6 +172,11 @@ export function asPeopled(swarm: Swarm, random: Rng): Swarm {
   const [first, ...others] = habits.names;
   const more = Array.from({ length: random.between(4, 12) }, (_, place) => `many-${place + 1}`);
   return { ...swarm, clientCount: 8, habits: { ...habits, names: [first, ...others, ...more] } };
+}
+
+/** The same cluster, whose last nodes are learners. */
+export function asPooled(swarm: Swarm, learners: number): Swarm {
+  return swarm.cluster === undefined ? swarm : { ...swarm, cluster: { ...swarm.cluster, learners } };
 }
 
 /** The same cluster with traps and no other faults; with one node, faults that only a restart can detect. */
@@ -307,6 +313,8 @@ export interface ClusterSwarm {
   readonly trapUsMean: number;
   /** True when nodes use the real lanes. */
   readonly hasLanes: boolean;
+  /** Number of the last nodes that never vote. */
+  readonly learners: number;
   readonly clocks: readonly { readonly ppm: number; readonly aheadMs: number }[];
 }
 

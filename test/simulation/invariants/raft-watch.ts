@@ -6,6 +6,7 @@
 //   I3  an entry with an index and term is the same in every log (log matching)
 //   I4  all replicas apply the same entry at an index, also after restarts (state machine safety)
 //   I5  a leader of a later term has everything that was applied before (leader completeness)
+//   I6  a learner gives no vote, asks for none, and leads nothing
 
 /** A message as its sender passes it to the network; `kind` is its name in the protocol. */
 export interface SaidMessage {
@@ -41,10 +42,18 @@ export interface SaidVoters {
   readonly outgoing: readonly number[];
 }
 
+/** Replicas of a group that a node may have one after the other: replica = node · 2^20 + copy. */
+const COPIES = 2 ** 20;
+
 /** Kinds of messages that only a leader sends. */
 const LEADING: ReadonlySet<string> = new Set(['append', 'commit', 'beat', 'timeout-now', 'install-snapshot']);
 
+/** Kinds of messages that only a voter sends; a reply only if it grants. */
+const VOTING: ReadonlySet<string> = new Set(['pre-vote-request', 'vote-request', 'vote-reply']);
+
 export class RaftWatch {
+  /** Nodes that must not vote. */
+  readonly learners = new Set<number>();
   readonly #onFault: (what: string) => void;
   readonly #leaders = new Map<string, number>();
   readonly #votes = new Map<string, number>();
@@ -57,6 +66,8 @@ export class RaftWatch {
 
   said(message: SaidMessage): void {
     const { group, from, to, kind, term } = message;
+    if (mustVote(message) && this.learners.has(Math.floor(from / COPIES)))
+      this.#onFault(`I6: replica ${from} of group ${group} is a learner, and says ${kind}`);
     if (LEADING.has(kind)) this.#leads(group, term, from);
     if (kind === 'vote-request') this.#gives(group, term, { voter: from, candidate: from });
     if (kind === 'vote-reply' && message.isGranted) this.#gives(group, term, { voter: from, candidate: to });
@@ -118,6 +129,10 @@ export class RaftWatch {
       `I5: ${by} holds term ${place.term} at ${place.index} of group ${group}, where ${shown(applied)} was applied`,
     );
   }
+}
+
+function mustVote({ kind, isGranted }: SaidMessage): boolean {
+  return LEADING.has(kind) || (VOTING.has(kind) && (kind !== 'vote-reply' || isGranted));
 }
 
 function isSame(one: SaidEntry, other: SaidEntry): boolean {

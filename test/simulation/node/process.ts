@@ -101,7 +101,7 @@ const TICK_US = 50_000;
 const DISK_CHECK_US = 250_000;
 const IDENTITY = { clusterId: new Uint8Array(16).fill(1), storeId: new Uint8Array(16).fill(2) };
 const NODE = toNodeId(1);
-const ALONE: NodeIdentity = { clusterId: '01', storeId: '02', node: NODE };
+const ALONE: NodeIdentity = { clusterId: '01', storeId: '02', node: NODE, isLearner: false };
 
 export class NodeProcess {
   readonly front: Isolate;

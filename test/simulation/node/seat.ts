@@ -55,6 +55,8 @@ export interface ClusterPlace {
   readonly overhear: Overhear;
   /** Release of the next process. */
   readonly release: Release;
+  /** True when the node never votes. */
+  readonly isLearner: boolean;
 }
 
 export interface SeatParts extends ClusterPlace {
@@ -86,11 +88,12 @@ export class Seat {
 
   /** The identity of the store. A new store gets one by founding or joining, unless there is a log next to it. */
   async identity(store: KvStore, hasLog: () => boolean): Promise<NodeIdentity> {
-    const { clock, random, seeds } = this.#parts;
+    const { clock, random, seeds, isLearner } = this.#parts;
     const identity = await ownIdentity(store, {
       place: 'data',
       nowMs: clock.nowMs(),
       random,
+      isLearner,
       origin: seeds.length === 0 ? { kind: 'alone' } : { kind: 'asks', ask: (storeId) => this.#join(storeId) },
       // Like src/cluster/store/data-directory.ts: a node that has lost its ledger must not join as another one.
       checkNew: async () => {
@@ -107,11 +110,12 @@ export class Seat {
   async open(
     identity: NodeIdentity,
     store: KvStore,
-  ): Promise<Pick<CorePorts, 'node' | 'founders' | 'placement' | 'levels' | 'upkeep' | 'peers' | 'machines'>> {
+  ): Promise<Pick<CorePorts, 'node' | 'isLearner' | 'founders' | 'placement' | 'levels' | 'upkeep' | 'peers' | 'machines'>> {
     const { name, thread, random, exchange, copies, replaceAfterMs, overhear, release } = this.#parts;
     const { watch, durability, disk, onUnknownLevel } = this.#parts;
-    const { node } = identity;
+    const { node, isLearner } = identity;
     durability.isOn(node, disk);
+    if (isLearner) watch.learners.add(node);
     const reach = await openReach(
       {
         openLinks: (options) => {
@@ -133,6 +137,7 @@ export class Seat {
     this.#reach = reach;
     return {
       node,
+      isLearner,
       founders: FOUNDERS,
       placement: spreadOver(copies, node),
       upkeep: { copies, replaceAfterMs },
@@ -196,9 +201,9 @@ export class Seat {
   }
 
   #registration(storeId: string): NodeRegistration {
-    const { name, zone, release } = this.#parts;
+    const { name, zone, release, isLearner } = this.#parts;
     const { levels } = release;
-    return { storeId, name, zone, peer: { host: name, port: PEER_PORT }, grpc: '', http: '', levels };
+    return { storeId, name, zone, peer: { host: name, port: PEER_PORT }, grpc: '', http: '', levels, isLearner };
   }
 
   #observer(): PeerObserver {

@@ -112,7 +112,7 @@ export class CoreWorld {
     this.#node = new FrontNode({
       link: core,
       reader: kv,
-      identity: { clusterId: '', storeId: '', node: NODE },
+      identity: { clusterId: '', storeId: '', node: NODE, isLearner: false },
       name: 'test',
       catalog: core.catalog,
       disk: () => this.disk,

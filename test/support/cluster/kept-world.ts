@@ -11,15 +11,24 @@ import { type Release, ReplicaWorld, type ReplicaWorldOptions, type WorldNode } 
 export const FIRST: NodeId = toNodeId(1);
 export const REPLACE_AFTER_MS = 60_000;
 
-export function registrationOf(node: number): NodeRegistration {
-  const peer = { host: '127.0.0.1', port: 50_000 + node };
-  return { storeId: placeOf(node).store, name: `node-${node}`, zone: 'a', peer, grpc: '', http: '', levels: LEVELS };
+export interface KeptWorldOptions extends ReplicaWorldOptions {
+  readonly learners?: readonly number[];
 }
 
-/** Starts `count` processes, of which only node 1 is registered. */
-export async function keptWorld(count: number, options: ReplicaWorldOptions = {}): Promise<ReplicaWorld> {
+export function registrationOf(node: number): NodeRegistration {
+  const peer = { host: '127.0.0.1', port: 50_000 + node };
+  const said = { name: `node-${node}`, zone: 'a', peer, grpc: '', http: '', levels: LEVELS, isLearner: false };
+  return { storeId: placeOf(node).store, ...said };
+}
+
+/** Starts `count` processes, of which only node 1 is registered. Some may be learners. */
+export async function keptWorld(
+  count: number,
+  { learners = [], ...options }: KeptWorldOptions = {},
+): Promise<ReplicaWorld> {
   const cluster = (_nodes: unknown, node: NodeId): ClusterPorts => ({
     node,
+    isLearner: learners.includes(node),
     founders: membershipOf([replicaOf(FIRST)]),
     placement: spreadOver(3, node),
     upkeep: { copies: 3, replaceAfterMs: REPLACE_AFTER_MS },
@@ -34,7 +43,8 @@ export async function keptWorld(count: number, options: ReplicaWorldOptions = {}
 /** Registers a node with the feature levels of its release. */
 export async function register(world: ReplicaWorld, node: number, release?: Release): Promise<unknown> {
   const leader = await world.leader(CATALOG_GROUP);
-  const registration = { ...registrationOf(node), levels: release?.levels ?? LEVELS };
+  const { isLearner = false } = world.portsOf(toNodeId(node));
+  const registration = { ...registrationOf(node), levels: release?.levels ?? LEVELS, isLearner };
   return world.answer(leader.core.admin.register(registration, node === leader.node));
 }
 
@@ -44,7 +54,7 @@ export async function join(world: ReplicaWorld, nodes: readonly number[], releas
 }
 
 /** A cluster of `count` nodes of one release, all of which have joined. */
-export async function joinedWorld(count: number, options: ReplicaWorldOptions = {}): Promise<ReplicaWorld> {
+export async function joinedWorld(count: number, options: KeptWorldOptions = {}): Promise<ReplicaWorld> {
   const world = await keptWorld(count, options);
   await join(world, world.nodes.slice(1), options.release);
   await world.pass(3_000);
@@ -54,7 +64,7 @@ export async function joinedWorld(count: number, options: ReplicaWorldOptions = 
 /** The same with a database on the first three nodes. */
 export async function shopOnThree(
   count: number = 3,
-  options: ReplicaWorldOptions = {},
+  options: KeptWorldOptions = {},
 ): Promise<{ readonly world: ReplicaWorld; readonly group: GroupId }> {
   const world = await joinedWorld(count, options);
   const { group } = await world.create();

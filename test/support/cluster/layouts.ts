@@ -16,6 +16,8 @@ export interface Layout {
   readonly expected?: readonly number[];
   /** Nodes that do not vote in the catalog. */
   readonly learners?: readonly number[];
+  /** Nodes that never vote. */
+  readonly pool?: readonly number[];
 }
 
 export function bindingOn(group: number, nodes: readonly number[], copies: number = 0): Binding {
@@ -30,10 +32,11 @@ export function nodesOf({ zones, ...sets }: Layout): readonly NodeView[] {
     const node = toNodeId(at + 1);
     const liveness = (['behind', 'silent', 'lost'] as const).find((each) => sets[each]?.includes(node));
     const state = (['leaving', 'removed'] as const).find((each) => sets[each]?.includes(node));
-    const isVoter = sets.learners?.includes(node) !== true;
+    const isLearner = sets.pool?.includes(node) === true;
+    const isVoter = sets.learners?.includes(node) !== true && !isLearner;
     const isExpected = sets.expected?.includes(node) === true;
     const known = { node, zone, state: state ?? 'active', liveness: liveness ?? 'ready' } as const;
-    return { ...known, isVoter, isExpected } satisfies NodeView;
+    return { ...known, isLearner, isVoter, isExpected } satisfies NodeView;
   });
 }
 

@@ -298,7 +298,7 @@ export class WorldNode {
     const front = new FrontNode({
       link,
       reader: kv,
-      identity: { clusterId: '', storeId: '', node },
+      identity: { clusterId: '', storeId: '', node, isLearner: ports.isLearner ?? false },
       name: `node-${node}`,
       catalog: core.catalog,
       disk: () => this.disk,

@@ -34,7 +34,12 @@ const CREATED_MS = 1_760_000_000_000;
 const ALL = [1, 2, 3].map((node) => replicaOf(toNodeId(node)));
 
 const CLUSTER_ID = '0199a5c8-3c1e-7a2b-9f00-0123456789ab';
-export const IDENTITY: NodeIdentity = { clusterId: CLUSTER_ID, storeId: storeOf(3), node: toNodeId(3) };
+export const IDENTITY: NodeIdentity = {
+  clusterId: CLUSTER_ID,
+  storeId: storeOf(3),
+  node: toNodeId(3),
+  isLearner: false,
+};
 
 export function storeOf(node: number): string {
   return `0199a5c8-3c1e-7a2b-9f01-${String(node).padStart(12, '0')}`;
@@ -168,6 +173,7 @@ export function registerEntry(node: number, port = 0): Uint8Array {
       grpc: '',
       http: '',
       levels: LEVELS,
+      isLearner: false,
     },
   });
 }

@@ -60,6 +60,7 @@ function descriptionOf(cluster: Cluster, number: number): Omit<ClusterDescriptio
       grpc: '',
       http: '',
       levels: { min: 1, max: 1 },
+      isLearner: false,
       answers: each === number,
       isDraining: false,
       copies: 0,

@@ -20,6 +20,7 @@ it('docs/formats/node.md shows the rows of the node', () => {
     clusterId: '0199a5c8-3c1e-7a2b-9f00-0123456789ab',
     storeId: '0199a5c8-3c1e-7a2b-9f00-ba9876543210',
     node: toNodeId(3),
+    isLearner: false,
   };
   const rows = [
     IDENTITY_KEY,

@@ -90,3 +90,30 @@ it('a placement is settled once, by the entry for it, also when no replica leave
   await host.reopen();
   expect(host.machine.list()[0]?.isSettled).toBe(true);
 });
+
+describe('a learner (D17)', () => {
+  beforeEach(() => {
+    host.register(4, { isLearner: true });
+  });
+
+  it('stays one: a registration that says otherwise changes nothing', async () => {
+    expect(host.register(4, { isLearner: false, zone: 'b' })).toMatchObject({ kind: 'known', node: { isLearner: true } });
+    expect(host.register(3, { isLearner: true })).toMatchObject({ kind: 'known', node: { isLearner: false } });
+    expect(host.register(4, { isLearner: true, zone: 'b' })).toMatchObject({ kind: 'registered', isNew: false });
+    await host.reopen();
+    const learners = host.machine.nodes().filter(({ isLearner }) => isLearner);
+    expect(learners).toMatchObject([{ node: 4, zone: 'b' }]);
+  });
+
+  it('gets no replica with a vote', () => {
+    expect(place(0, [1, 2, 4])).toBe('unmoved');
+    expect(host.machine.lookup('shop')?.replicas.map(nodeOf)).toEqual([1, 2]);
+  });
+
+  it('is removed although every database has a replica on it, and does not count as a node that stays', () => {
+    for (const node of [1, 2]) expect(mark(node, 'leaving')).toBe('registered');
+    expect(mark(3, 'leaving')).toBe('unmoved');
+    expect(mark(4, 'leaving')).toBe('registered');
+    expect(mark(4, 'removed')).toBe('registered');
+  });
+});

@@ -19,6 +19,7 @@ function nodeOf(node: number, state: NodeState = 'active', copies = 1): ClusterD
     grpc: node === 3 ? '' : `127.0.0.1:5005${node}`,
     http: '',
     levels: LEVELS,
+    isLearner: false,
     answers: node !== 3,
     isDraining: false,
     copies,

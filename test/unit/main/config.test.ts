@@ -161,6 +161,7 @@ test.each([
   // Nothing is said of two settings of which one is malformed.
   ['--grpc-port=3000 --http-port=x', '--http-port is "x"'],
   ['--join=a:1 --peer-port=x', '--peer-port is "x"'],
+  ['--learner=true --bootstrap=alone', '--learner is true, but --bootstrap is alone; a learner joins a cluster'],
   ['--auth-bootstrap-key-file=/k', '--auth-bootstrap-key-file is set, but --auth is off'],
   ['--auth-basic=on', '--auth-basic is set, but --auth is off'],
   ['--oidc-issuer=https://i.example --oidc-audience=a', '--oidc-issuer is set, but --auth is off'],

@@ -27,6 +27,7 @@ const NODE: ClusterDescription['nodes'][number] = {
   http: 'http://[::1]:3000',
   mcp: 'https://[::1]:3001',
   levels: { min: 1, max: 7 },
+  isLearner: true,
   answers: true,
   isDraining: true,
   copies: 300,
@@ -201,8 +202,8 @@ describe('an AdminReply', () => {
     }
     const done = { kind: 'done', node: NODE } as const;
     expect(readAdminReply('drain', writeAdminReply(done))).toEqual(done);
-    const { node, name, zone, state, storeId, peer, grpc, http, levels } = NODE;
-    const registered = { node, name, zone, state, storeId, peer, grpc, http, levels };
+    const { node, name, zone, state, storeId, peer, grpc, http, levels, isLearner } = NODE;
+    const registered = { node, name, zone, state, storeId, peer, grpc, http, levels, isLearner };
     const ordered = { kind: 'done', node: registered } as const;
     expect(readAdminReply('replace', writeAdminReply(ordered))).toMatchObject(ordered);
   });
@@ -272,6 +273,7 @@ describe('an AdminReply', () => {
           node: 3,
           host: '::1',
           isDraining: true,
+          isLearner: true,
           copies: 300,
           movableLeads: 6,
           own,

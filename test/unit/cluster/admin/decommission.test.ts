@@ -42,6 +42,8 @@ it.each<[string, NodeOrder, Layout, readonly number[]]>([
   ['a second node is replaced', replace(2), { zones: 'aaaaa', held: '123', leaving: [1] }, [3]],
   ['a node leaves that is leaving already', leave(3), { ...THREE, leaving: [3], lost: [1, 2] }, [1, 2, 3]],
   ['a node leaves that was removed', leave(3), { ...THREE, removed: [3] }, [1, 2]],
+  ['a learner leaves, although no voter answers', leave(4), { ...FOUR, pool: [4], lost: [1, 2], leaving: [3] }, [1, 2, 3]],
+  ['a learner takes the place of a learner', replace(4, 5), { zones: 'aaaaa', held: '123', pool: [4, 5] }, [1, 2, 3]],
   ['a node stays that was to leave', stay(3), { ...THREE, leaving: [3] }, [1, 2]],
   ['a node stays that is not leaving', stay(3), THREE, [1, 2]],
   ['a node takes the place of another', replace(3, 4), FOUR, [1, 2, 3]],
@@ -58,6 +60,11 @@ it.each<[string, NodeOrder, Layout, readonly number[]]>([
 it.each<[string, NodeOrder, Layout, readonly number[], RegExp]>([
   ['there is no such node', leave(9), THREE, [1], /^not_found: there is no node 9; the cluster has 1, 2, 3$/],
   ['it is the only node', leave(1), { zones: 'a' }, [1], /^failed.*: node 1 is the only one that is active$/],
+  ['the other is a learner', leave(1), { zones: 'aa', pool: [2] }, [1], /only one that is active/],
+  ['only learners answer', leave(1), { zones: 'aaa', silent: [2], pool: [3] }, [1], /none of the other nodes answers \(2\)/],
+  ['a learner would take its place', replace(3, 4), { ...FOUR, pool: [4] }, [1, 2, 3], /node 4 cannot .*, for it is a learner/],
+  ['a voter would take the place of a learner', replace(4, 1), { ...FOUR, pool: [4] }, [1, 2, 3], /node 1 cannot .* is a learner: name/],
+  ['no learner could take its place', replace(4), { ...FOUR, pool: [4] }, [1, 2, 3], /no node is there that could take the place of/],
   ['the others leave', leave(1), { zones: 'aa', leaving: [2] }, [1], /only one that is active/],
   ['the others do not answer', leave(1), { zones: 'aa', silent: [2] }, [1], /none of the other nodes answers \(2\)/],
   [

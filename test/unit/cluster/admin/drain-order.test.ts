@@ -54,6 +54,7 @@ function described(parts: Parts): ClusterDescription {
       grpc: '',
       http: '',
       levels: { min: 1, max: 1 },
+      isLearner: false,
       answers: !down.includes(each),
       isDraining: draining.includes(each),
       copies: 1,

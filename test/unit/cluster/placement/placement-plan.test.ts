@@ -52,6 +52,14 @@ describe('databases are placed again (C19)', () => {
     ['away from a node that holds two more', { zones: 'aaaa', held: '123 123' }, { 1: [1, 2, 4] }],
     ['not for the load when there are too few nodes for all copies', { zones: 'aa', held: '1 1 1' }, {}],
     ['not for a load that differs by one', { zones: 'aaaa', held: '123' }, {}],
+    ['not on a learner', { zones: 'aaaa', held: '12', pool: [3, 4] }, {}],
+    ['not on a learner when a node leaves', { zones: 'aaaa', held: '123', leaving: [1], pool: [4] }, { 1: [2, 3] }],
+    [
+      'on fewer nodes when one leaves and only a learner will soon be ready',
+      { zones: 'aaaa', held: '123', leaving: [1], silent: [4], expected: [4], pool: [4] },
+      { 1: [2, 3] },
+    ],
+    ['not on a learner for its zone or the load', { zones: 'aaab', held: '123 123 123', pool: [4] }, {}],
     ['on more nodes than usual, if it asks for more', { zones: 'aaaaa', held: '123:5 124' }, { 1: [1, 2, 3, 4, 5] }],
     [
       'on an odd number of nodes, if it asks for more than there are',

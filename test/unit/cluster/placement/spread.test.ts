@@ -49,6 +49,8 @@ it.each<[string, number, Layout, readonly number[]]>([
   ['on nodes that have the catalog', 2, { zones: 'abcd', behind: [2] }, [1, 3]],
   ['on nodes that stay', 2, { zones: 'abcd', leaving: [1], removed: [3] }, [2, 4]],
   ['on this node when no other may have it', 3, { zones: 'ab', leaving: [1], silent: [2] }, [1]],
+  ['on no learner', 3, { zones: 'abc', pool: [2] }, [1]],
+  ['on no learner beside three others', 5, { zones: 'abcd', pool: [2] }, [1, 3, 4]],
   ['once, if so wanted', 1, { zones: 'ab', held: '1' }, [2]],
 ])('a new database is placed %s', (_name, copies, layout, nodes) => {
   expect(placed(copies, layout)).toEqual(nodes);
@@ -120,6 +122,9 @@ it.each<[string, Layout, string, string | undefined]>([
   ['a node that is removed stays until it ends', { zones: 'aab', removed: [2] }, '1', '1 23'],
   ['a node that is removed and has ended is forgotten', { zones: 'aab', removed: [2], silent: [2] }, '1', '1 3'],
   ['nothing changes when too few of them would answer', { zones: 'aaa', leaving: [3], silent: [2] }, '123', undefined],
+  ['no vote for a learner', { zones: 'aaa', pool: [2] }, '1', '1 23'],
+  ['no vote for a learner in place of a lost voter', { zones: 'aaaa', lost: [2], pool: [4] }, '123', '123 4'],
+  ['a learner that is removed and has ended is forgotten', { zones: 'aa', pool: [2], removed: [2], silent: [2] }, '1', '1'],
   ['no node is registered', { zones: '' }, '1', undefined],
 ])('the catalog has an odd number of answering voters, if possible (C18): %s', (_name, layout, before, expected) => {
   expect(voting(layout, before)).toEqual(expected);

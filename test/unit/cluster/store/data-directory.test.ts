@@ -192,10 +192,10 @@ describe('the rows of the node', () => {
   });
 
   it('of a format that is unknown here are not corrupt', () => {
-    const row = writeIdentity(identity).with(0, 3);
+    const row = writeIdentity(identity).with(0, 4);
     const end = row.length - 4;
     new DataView(row.buffer).setUint32(end, crc32(row.subarray(0, end)), true);
-    const message = 'The row with key 0000 is not what was looked for: format 3 is unknown here, 2 would be known';
+    const message = 'The row with key 0000 is not what was looked for: format 4 is unknown here, 3 would be known';
     const unexpected = expect.objectContaining({ message, details: { reason: 'UnexpectedRow' } });
     expect(() => readIdentity(row)).toThrow(unexpected);
   });
@@ -224,7 +224,7 @@ it('a store that belongs to no cluster founds one with the store id of its reque
   };
   const opened = await openDataDirectory(directory, { ...OPTIONS, origin: { kind: 'asks', ask } });
   const store = await withLedger(opened);
-  expect(opened.identity).toEqual({ clusterId: expect.any(String), storeId: asked, node: 1 });
+  expect(opened.identity).toEqual({ clusterId: expect.any(String), storeId: asked, node: 1, isLearner: false });
   expect(store.get(JOINING_KEY)).toBeUndefined();
   await store.close();
 });
@@ -261,7 +261,7 @@ describe('a store that joins a cluster', () => {
     const opened = await openDataDirectory(directory, { ...OPTIONS, origin: { kind: 'asks', ask: answering } });
     const [storeId = ''] = asked;
     expect(asked).toEqual([storeId, storeId, storeId]);
-    expect(opened.identity).toEqual({ clusterId: joined.clusterId, storeId, node: 7 });
+    expect(opened.identity).toEqual({ clusterId: joined.clusterId, storeId, node: 7, isLearner: false });
     const store = await withLedger(opened);
     expect(store.get(JOINING_KEY)).toBeUndefined();
     // The founders of the catalog are recorded from now on, and this node is not one of them.
@@ -274,6 +274,22 @@ describe('a store that joins a cluster', () => {
     const without = await openDataDirectory(directory, OPTIONS);
     expect(without.identity).toEqual(opened.identity);
     await close(without);
+  });
+
+  it.each([
+    [true, 'Node 7 .* is a learner, which cannot change: start it with --learner true; or decommission it'],
+    [false, 'Node 7 .* is no learner, which cannot change: start it with --learner false; or decommission it'],
+  ])('is a learner for life, or never: %j', async (isLearner, message) => {
+    const ask = async (): Promise<Joined> => joined;
+    const opened = await openDataDirectory(directory, { ...OPTIONS, origin: { kind: 'asks', ask }, isLearner });
+    expect(opened.identity.isLearner).toBe(isLearner);
+    await close(opened);
+    const again = await openDataDirectory(directory, { ...OPTIONS, isLearner });
+    expect(again.identity).toEqual(opened.identity);
+    await close(again);
+    await expect(openDataDirectory(directory, { ...OPTIONS, isLearner: !isLearner })).rejects.toThrow(
+      new RegExp(message),
+    );
   });
 
   it('founds no cluster by itself after it has requested to join', async () => {

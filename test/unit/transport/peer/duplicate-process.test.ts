@@ -104,7 +104,7 @@ it('the address of a node is changed only by the process from which messages arr
   });
   const nameless = { name: '', zone: '', grpc: '', http: '' };
   const ask = (run: number, { peer }: LinkedNode = copy): Promise<JoinReply> => {
-    const registration = { ...nameless, storeId: NORTH.store, peer, levels: LEVELS };
+    const registration = { ...nameless, storeId: NORTH.store, peer, levels: LEVELS, isLearner: false };
     return askToJoin(south.peer, { clusterId: CLUSTER, registration, release: '', run }, 5_000);
   };
   expect(await ask(copy.run)).toEqual({ kind: 'later', reason: wordsOf(north, copy) });

@@ -14,7 +14,7 @@ import { CLUSTER, LinkedNode, placeOf } from '../../../support/peer-nodes.ts';
 
 const NODE = placeOf(2);
 const STORE = { storeId: placeOf(1).store, name: '', zone: '', grpc: '', http: '' };
-const REGISTRATION = { ...STORE, peer: { host: 'north', port: 1 }, levels: LEVELS };
+const REGISTRATION = { ...STORE, peer: { host: 'north', port: 1 }, levels: LEVELS, isLearner: false };
 const JOINING: JoinRequest = { clusterId: CLUSTER, registration: REGISTRATION, release: '', run: 9 };
 const FINALIZE: AdminRequest = { order: { kind: 'finalize' }, isPassedOn: false };
 const BUG = 'This is a bug in Cairn; the log of the node says more';

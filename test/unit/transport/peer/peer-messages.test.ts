@@ -23,6 +23,7 @@ const REQUEST: JoinRequest = {
     http: 'http://[::1]:3000',
     mcp: 'https://[::1]:3001',
     levels: { min: 3, max: 255 },
+    isLearner: true,
   },
   release: '0.1.0',
   run: 2 ** 53 - 1,

@@ -52,6 +52,8 @@ export interface JoinRequest {
    * another process of the node is heard, the request is not answered (later).
    */
   readonly run: number;
+  /** The store joins as a learner, or has joined as one. */
+  readonly isLearner: boolean;
 }
 
 /** Either the store is registered (fields 1 to 4), or exactly one of the fields 5 to 7 gives the reason. */
@@ -229,6 +231,7 @@ function createBaseJoinRequest(): JoinRequest {
     levelMax: 0,
     mcp: "",
     run: 0,
+    isLearner: false,
   };
 }
 
@@ -272,6 +275,9 @@ export const JoinRequest: MessageFns<JoinRequest> = {
     }
     if (message.run !== 0) {
       writer.uint32(104).uint64(message.run);
+    }
+    if (message.isLearner !== false) {
+      writer.uint32(112).bool(message.isLearner);
     }
     return writer;
   },
@@ -393,6 +399,14 @@ export const JoinRequest: MessageFns<JoinRequest> = {
             message.run = longToNumber(reader.uint64());
             continue;
           }
+          case 14: {
+            if (tag !== 112) {
+              break;
+            }
+
+            message.isLearner = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -423,6 +437,7 @@ export const JoinRequest: MessageFns<JoinRequest> = {
     message.levelMax = object.levelMax ?? 0;
     message.mcp = object.mcp ?? "";
     message.run = object.run ?? 0;
+    message.isLearner = object.isLearner ?? false;
     return message;
   },
 };
