@@ -48,12 +48,6 @@ export function nodeRemoved(node: NodeId): DatabaseError {
   return new DatabaseError('unavailable', message, { details: { reason: NODE_REMOVED } });
 }
 
-/** A cluster needs a voter from its beginning. */
-export function learnerFoundsNothing(node: NodeId): DatabaseError {
-  const message = `Node ${node} is a learner and cannot begin a cluster; use the data directory of a node that is no learner`;
-  return new DatabaseError('invalid_argument', message, { details: { reason: 'LearnerFixed' } });
-}
-
 export const DUPLICATE_PROCESS = 'DuplicateProcess';
 
 /** Another node receives messages from another process of this node, for longer than a restart explains. */

@@ -63,6 +63,8 @@ export class ClusterWork {
   #removed: ReadonlySet<NodeId> = new Set();
   /** The other nodes of the cluster; undefined when the set must be computed again. */
   #known: ReadonlySet<NodeId> | undefined;
+  /** Learners that the groups of this node have released. */
+  #lost = '';
   #isOpen = true;
   #isFounded = false;
   #hasCompany = false;
@@ -81,7 +83,8 @@ export class ClusterWork {
     const isLeaving = (node: NodeId): boolean => this.departures.isLeaving(node);
     const reviewCatalog = (): void => this.#review(CATALOG_GROUP);
     this.#placements = new PlacementDriver({ ...ports, isLeaving, reviewCatalog });
-    this.#moves = new Moves({ ...ports, catalogTarget: () => this.#placements.catalogTarget });
+    const isLost = (node: NodeId): boolean => this.#isLost(node);
+    this.#moves = new Moves({ ...ports, isLost, catalogTarget: () => this.#placements.catalogTarget });
     const isUnfit = (node: NodeId): boolean => this.departures.isUnfit(node);
     this.#balance = new LeaderBalance({ ...ports, isUnfit });
     this.#unfit = new UnfitLeader({ ...ports, isLeaving, isUnfit, refusesWrites });
@@ -122,6 +125,7 @@ export class ClusterWork {
   tick(nowMs: number): void {
     this.clocks.tick(nowMs);
     this.#placements.drive(nowMs);
+    this.#reviewPool();
     this.#moves.driver.drive(nowMs);
     if (this.#ports.upkeep !== undefined && this.#isOpen) this.#balance.drive(nowMs);
     if (this.#isOpen) this.#unfit.drive(nowMs);
@@ -213,6 +217,22 @@ export class ClusterWork {
     if (group === undefined) return;
     this.#moves.driver.review(group);
     this.#balance.review(group);
+  }
+
+  /** Learners were lost, or are back. */
+  #reviewPool(): void {
+    const { catalog, led } = this.#ports;
+    const learners = catalog().nodes().filter(({ isLearner }) => isLearner);
+    const lost = learners.filter(({ node }) => this.#isLost(node)).map(({ node }) => node);
+    if (lost.join() === this.#lost) return;
+    this.#lost = lost.join();
+    for (const group of led()) this.#moves.driver.review(group);
+  }
+
+  #isLost(node: NodeId): boolean {
+    const { upkeep, replication, monotonicMs } = this.#ports;
+    const sinceMs = replication.awaySince(node, monotonicMs());
+    return monotonicMs() >= (sinceMs ?? Number.POSITIVE_INFINITY) + (upkeep?.replaceAfterMs ?? Number.POSITIVE_INFINITY);
   }
 
   /** Proposes a placement of the database on these nodes; the catalog will show the result. */

@@ -79,8 +79,8 @@ export class Replication {
    * voter is back.
    */
   readonly #campaigns = new Map<Group, Campaign>();
-  /** Nodes of the cluster that were lost and are not back. */
-  readonly #away = new Set<NodeId>();
+  /** Since when nodes of the cluster cannot be reached; undefined for one that can. */
+  readonly #awayMs = new Map<NodeId, number | undefined>();
 
   constructor(ports: ReplicationPorts) {
     this.#ports = ports;
@@ -155,7 +155,8 @@ export class Replication {
    */
   unreachable(node: NodeId, nowMs: number): void {
     // Unknown nodes may claim any number.
-    if (this.#ports.isKnown(node)) this.#away.add(node);
+    if (this.#ports.isKnown(node)) this.#awayMs.set(node, nowMs);
+    else this.#awayMs.delete(node);
     for (const group of this.#ports.timers.groups) {
       for (const replica of everybody(group.timeless.membership)) {
         if (nodeOf(replica) !== node) continue;
@@ -171,13 +172,19 @@ export class Replication {
    * timeout; if there is a leader, replicas that receive its heartbeats refuse their votes.
    */
   reachable(node: NodeId, nowMs: number): void {
-    this.#away.delete(node);
+    this.#awayMs.set(node, undefined);
     for (const group of this.#ports.timers.groups) {
       if (group.leader !== undefined) continue;
       const voters = members(group.raft.membership.voters);
       const isVoter = (each: NodeId): boolean => voters.some((voter) => nodeOf(voter) === each);
       if (isVoter(node) && voters.includes(group.self)) this.#ask(group, voters, nowMs);
     }
+  }
+
+  /** Time since which the node cannot be reached: at the latest this one, for a node that never was. */
+  awaySince(node: NodeId, nowMs: number): number | undefined {
+    if (!this.#awayMs.has(node)) this.#awayMs.set(node, nowMs);
+    return this.#awayMs.get(node);
   }
 
   /**
@@ -224,7 +231,7 @@ export class Replication {
     if (group === undefined || placement > 0 || !replicas.includes(group.self)) return;
     const { isLeaving, limits, monotonicMs } = this.#ports;
     if (isLeaving(nodeOf(group.self))) return;
-    const isThere = (node: NodeId): boolean => !this.#away.has(node) && !isLeaving(node);
+    const isThere = (node: NodeId): boolean => this.#awayMs.get(node) === undefined && !isLeaving(node);
     const ordered = inTurn(replicas, id).filter((replica) => isThere(nodeOf(replica)));
     this.#askInTurn(group, ordered, monotonicMs(), FOUNDERS_APART * limits.firstCampaignMs);
   }

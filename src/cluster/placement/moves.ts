@@ -20,6 +20,8 @@ export interface MovesPorts {
   readonly limits: CoreLimits;
   readonly monotonicMs: () => number;
   readonly catalog: () => Pick<CatalogMachine, 'bindingOf' | 'nodes'>;
+  /** Returns whether a learner has been unreachable for so long that the groups of this node release it. */
+  readonly isLost: (node: NodeId) => boolean;
   /** The wanted members of the group of the catalog; undefined when they should not change. */
   readonly catalogTarget: () => Target | undefined;
   readonly find: (id: GroupId) => Group | undefined;
@@ -59,8 +61,9 @@ export class Moves {
       .nodes()
       .filter(({ isLearner }) => isLearner);
     if (binding === undefined || (binding.placement === 0 && pool.length === 0)) return undefined;
-    const learners = pool.filter(({ state }) => state !== 'removed').map(({ node }) => replicaOf(node));
-    return { voters: binding.replicas.filter((replica) => !binding.leaving.includes(replica)), learners };
+    const there = pool.filter(({ node, state }) => state !== 'removed' && !this.#ports.isLost(node));
+    const voters = binding.replicas.filter((replica) => !binding.leaving.includes(replica));
+    return { voters, learners: there.map(({ node }) => replicaOf(node)) };
   }
 
   /** The placement that the catalog waits to see settled for the group; undefined if there is none. */

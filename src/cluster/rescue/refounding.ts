@@ -21,7 +21,7 @@ import { encodeMembership, membershipOf } from '#raft';
 import { RecordWriter, type RecoveredGroup, Wal } from '#storage';
 import { databaseMachines } from '../database-machines.ts';
 import type { NodeIdentity } from '../node.ts';
-import { clockFault, learnerFoundsNothing } from '../refusals.ts';
+import { clockFault } from '../refusals.ts';
 import { nextLogDirectory, settleLog } from '../store/next-log.ts';
 import {
   BEFORE_KEY,
@@ -62,7 +62,6 @@ export async function refound(node: StoppedNode, ports: RefoundingPorts): Promis
   const { nowMs, random, done = () => undefined } = ports;
   const fault = clockFault(nowMs);
   if (fault !== undefined) throw fault;
-  if (node.identity.isLearner) throw learnerFoundsNothing(node.identity.node);
   const mint = (): string => uuidv7(nowMs, random);
   const identity = { ...node.identity, clusterId: mint(), storeId: mint() };
   const named = [...node.namedBefore, ...catalog.list()];

@@ -91,13 +91,16 @@ it('a learner does not vote when voters are lost, neither for a database nor for
   expect(world.failures).toEqual([]);
 });
 
-it('a learner that is lost holds back no new database and no placement, and catches up when it is back', async () => {
+it('a learner that is lost is released, holds back no database and no placement, and catches up when it is back', async () => {
   const { world, learner } = await poolWorld();
   await join(world, [LEARNER]);
   const before = await created(world, 'shop', 1);
   await world.until(() => isLearnerOf(world, before), 'a learner');
   await learner.crash();
-  await world.pass(REPLACE_AFTER_MS);
+  await world.pass(REPLACE_AFTER_MS / 2);
+  expect(isLearnerOf(world, before)).toBe(true);
+  await world.pass(REPLACE_AFTER_MS / 2);
+  await world.until(() => !isLearnerOf(world, before), 'a group that has released it');
   const after = await created(world, 'new');
   const { core } = await world.leader(CATALOG_GROUP);
   const order = { kind: 'set-copies', name: 'shop', databaseId: undefined, copies: 3 } as const;
@@ -108,7 +111,9 @@ it('a learner that is lost holds back no new database and no placement, and catc
   };
   await world.until(isPlaced, 'three voters');
   for (const group of [before, after]) await write(world, group, 'a');
+  expect(isLearnerOf(world, after)).toBe(false);
   await learner.start();
+  await world.until(() => [before, after].every((group) => isLearnerOf(world, group)), 'a learner again');
   for (const group of [before, after]) expect(await readAt(world, learner, group)).toEqual(['a']);
   expect(world.failures).toEqual([]);
 });
