@@ -11,7 +11,7 @@ import { type Release, ReplicaWorld, type ReplicaWorldOptions, type WorldNode } 
 export const FIRST: NodeId = toNodeId(1);
 export const REPLACE_AFTER_MS = 60_000;
 
-export interface KeptWorldOptions extends ReplicaWorldOptions {
+interface KeptWorldOptions extends ReplicaWorldOptions {
   readonly learners?: readonly number[];
 }
 
