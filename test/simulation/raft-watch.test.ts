@@ -59,14 +59,14 @@ it.each<[what: string, faults: readonly string[], happened: readonly (SaidMessag
 });
 
 it.each([
-  ['a heartbeat', BEAT, ['I6']],
-  ['a vote', VOTE, ['I6']],
-  ['a request for votes', { ...BEAT, kind: 'pre-vote-request' }, ['I6']],
+  ['a heartbeat', BEAT, ['I11']],
+  ['a vote', VOTE, ['I11']],
+  ['a request for votes', { ...BEAT, kind: 'pre-vote-request' }, ['I11']],
   ['an answer to a heartbeat', { ...BEAT, kind: 'beat-ack' }, []],
   ['a refused vote', { ...VOTE, isGranted: false }, []],
 ])('RaftWatch sees whether a learner may say this: %s', (_what, message, expected) => {
   const faults: string[] = [];
-  const watch = new RaftWatch((fault) => faults.push(fault.slice(0, 2)));
+  const watch = new RaftWatch((fault) => faults.push(fault.slice(0, 3)));
   watch.learners.add(4);
   watch.said({ ...message, from: 4 * 2 ** 20 });
   watch.said({ ...message, from: 5 * 2 ** 20, group: 2 });

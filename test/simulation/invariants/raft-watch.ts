@@ -6,7 +6,7 @@
 //   I3  an entry with an index and term is the same in every log (log matching)
 //   I4  all replicas apply the same entry at an index, also after restarts (state machine safety)
 //   I5  a leader of a later term has everything that was applied before (leader completeness)
-//   I6  a learner gives no vote, asks for none, and leads nothing
+//   I11 a learner gives no vote, asks for none, and leads nothing
 
 /** A message as its sender passes it to the network; `kind` is its name in the protocol. */
 export interface SaidMessage {
@@ -67,7 +67,7 @@ export class RaftWatch {
   said(message: SaidMessage): void {
     const { group, from, to, kind, term } = message;
     if (mustVote(message) && this.learners.has(Math.floor(from / COPIES)))
-      this.#onFault(`I6: replica ${from} of group ${group} is a learner, and says ${kind}`);
+      this.#onFault(`I11: replica ${from} of group ${group} is a learner, and says ${kind}`);
     if (LEADING.has(kind)) this.#leads(group, term, from);
     if (kind === 'vote-request') this.#gives(group, term, { voter: from, candidate: from });
     if (kind === 'vote-reply' && message.isGranted) this.#gives(group, term, { voter: from, candidate: to });
