@@ -1,6 +1,6 @@
 /**
  * Determines whether this node has caught up since its start: every shared group has applied what its leader had
- * committed at its first heartbeat.
+ * committed at its first heartbeat. So have the groups that it gets meanwhile, such as all databases of a new learner.
  *
  * This is decided once. A node that lags later forwards its requests and asks leaders as before. No quorum, other node
  * or database blocks a node forever: it waits for a group whose leader is silent for `SILENCE_MS`, and for any group
@@ -26,6 +26,11 @@ export class CatchUp<G extends Watched = Group> {
   begin(groups: Iterable<G>, nowMs: number): void {
     this.#beganMs = nowMs;
     for (const group of groups) if (!group.isAlone) this.#lacking.set(group, undefined);
+  }
+
+  /** Called when an empty replica has begun. */
+  began(group: G): void {
+    if (this.#lacking.size > 0) this.#lacking.set(group, undefined);
   }
 
   /** Called when the group has processed a message. */

@@ -5,7 +5,7 @@
  * are called, through `shared`; nothing calls them while the parts are being created.
  */
 import { CATALOG_GROUP, type DatabaseError, type GroupId, type NodeId } from '#base';
-import type { Input } from '#raft';
+import { everybody, type Input } from '#raft';
 import type { DiskLevel, RecoveredLog } from '#storage';
 import { AdminRequests, type AdminRequestsPorts } from '../admin/admin-requests.ts';
 import { knownLevel } from '../admin/levels.ts';
@@ -174,6 +174,7 @@ export class CoreParts {
     this.totals.opened(group.raft);
     this.warmer.add(group);
     this.divergences.opened(group);
+    if (!everybody(group.raft.membership).includes(group.self)) this.catchUp.began(group);
   }
 
   #closed(closed: Group): void {

@@ -54,6 +54,16 @@ it('a learner gets every database, older and newer ones and those with one voter
   expect(world.failures).toEqual([]);
 });
 
+it('a new learner has caught up when it has every database', async () => {
+  const { world, learner } = await poolWorld();
+  const groups = [await created(world, 'shop'), await created(world, 'lone', 1)];
+  for (const group of groups) await write(world, group, 'a');
+  await join(world, [LEARNER]);
+  expect(learner.core.health.lacking).toBeGreaterThan(0);
+  await world.until(() => learner.core.health.lacking === 0, 'a learner that has caught up');
+  for (const group of groups) expect(await learner.history(group)).toEqual(['a']);
+});
+
 it('a learner and a lone voter continue after restarts, without a wait for an election timeout', async () => {
   const { world, learner } = await poolWorld();
   await join(world, [LEARNER]);

@@ -46,6 +46,20 @@ it('waits for the entries of the first heartbeat of the leader, and not for late
   expect(catchUp.count(2_000)).toBe(0);
 });
 
+it('waits for replicas that begin meanwhile, and not for later ones', () => {
+  const [group, begun, later] = [follower(), follower({ written: writtenTo(0) }), follower()];
+  const catchUp = watching(group);
+  catchUp.began(begun);
+  catchUp.heard(group, { from: LEADER, message: beat(10) });
+  expect(catchUp.count(2_000)).toBe(1);
+  catchUp.heard(begun, { from: LEADER, message: beat(5) });
+  expect(catchUp.count(2_000)).toBe(1);
+  begun.written = writtenTo(5);
+  expect(catchUp.count(2_000)).toBe(0);
+  catchUp.began(later);
+  expect(catchUp.count(2_000)).toBe(0);
+});
+
 it('ignores heartbeats of other nodes than the leader', () => {
   const group = follower();
   const catchUp = watching(group);
