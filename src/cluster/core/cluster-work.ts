@@ -63,8 +63,8 @@ export class ClusterWork {
   #removed: ReadonlySet<NodeId> = new Set();
   /** The other nodes of the cluster; undefined when the set must be computed again. */
   #known: ReadonlySet<NodeId> | undefined;
-  /** Learners that the groups of this node have released. */
-  #lost = '';
+  /** The learners for which all groups were last reviewed. */
+  #pool = '';
   #isOpen = true;
   #isFounded = false;
   #hasCompany = false;
@@ -204,7 +204,7 @@ export class ClusterWork {
     this.hosting.written(turn);
     for (const change of turn.changes) {
       if (change.kind === 'moved') this.#review(change.binding.group);
-      else if (change.kind === 'registered') this.#placesChanged(change.node);
+      else if (change.kind === 'registered') this.#placesChanged();
       else if (change.kind === 'raised') this.#raised();
     }
     if (turn.changes.some(({ kind }) => kind !== 'created')) this.#placements.review(this.#ports.monotonicMs());
@@ -219,20 +219,18 @@ export class ClusterWork {
     this.#balance.review(group);
   }
 
-  /** Learners were lost, or are back. */
+  /** Every group gets a learner as a member, or loses it. Not before the start has repaired all databases. */
   #reviewPool(): void {
-    const { catalog, led } = this.#ports;
-    const learners = catalog().nodes().filter(({ isLearner }) => isLearner);
-    const lost = learners.filter(({ node }) => this.#isLost(node)).map(({ node }) => node);
-    if (lost.join() === this.#lost) return;
-    this.#lost = lost.join();
-    for (const group of led()) this.#moves.driver.review(group);
+    const pool = this.#moves.pool.join();
+    if (pool === this.#pool) return;
+    this.#pool = pool;
+    for (const { group } of this.#ports.catalog().list()) this.#review(group);
   }
 
   #isLost(node: NodeId): boolean {
     const { upkeep, replication, monotonicMs } = this.#ports;
-    const sinceMs = replication.awaySince(node, monotonicMs());
-    return monotonicMs() >= (sinceMs ?? Number.POSITIVE_INFINITY) + (upkeep?.replaceAfterMs ?? Number.POSITIVE_INFINITY);
+    const [nowMs, { replaceAfterMs = Number.POSITIVE_INFINITY } = {}] = [monotonicMs(), upkeep];
+    return nowMs >= (replication.awaySince(node, nowMs) ?? nowMs) + replaceAfterMs;
   }
 
   /** Proposes a placement of the database on these nodes; the catalog will show the result. */
@@ -322,12 +320,9 @@ export class ClusterWork {
     if (fault !== undefined) this.#ports.turns.fail(fault);
   }
 
-  #placesChanged(changed?: RegisteredNode): void {
-    const { catalog } = this.#ports;
-    const nodes = catalog().nodes();
+  #placesChanged(): void {
+    const nodes = this.#ports.catalog().nodes();
     this.begin();
-    // Every group gets the learner as a member, or loses it.
-    if (changed?.isLearner === true) for (const { group } of catalog().list()) this.#review(group);
     this.#balance.reviewAll();
     this.#setPeers();
     this.#review(CATALOG_GROUP);

@@ -5,14 +5,14 @@
  * A proposal names its placement, and may be lost, repeated or reordered without harm, so nothing waits for an answer:
  * it is proposed again until the catalog shows it.
  */
-import { CATALOG_GROUP, type GroupId, type NodeId, nodeOf, replicaOf } from '#base';
+import { CATALOG_GROUP, type GroupId, type NodeId, nodeOf, type ReplicaId, replicaOf } from '#base';
 import type { CatalogEntry } from '#database';
 import type { Input, Target } from '#raft';
 import { Freshness } from '../catalog/freshness.ts';
 import type { Group } from '../group/group.ts';
 import type { CoreLimits } from '../limits.ts';
 import type { CatalogMachine, Machines } from '../machine.ts';
-import type { Binding } from '../outcome.ts';
+import type { Binding, RegisteredNode } from '../outcome.ts';
 import { MembershipDriver } from './membership-driver.ts';
 
 export interface MovesPorts {
@@ -20,7 +20,7 @@ export interface MovesPorts {
   readonly limits: CoreLimits;
   readonly monotonicMs: () => number;
   readonly catalog: () => Pick<CatalogMachine, 'bindingOf' | 'nodes'>;
-  /** Returns whether a learner has been unreachable for so long that the groups of this node release it. */
+  /** Returns whether a learner has been unreachable for so long that leaders on this node release it. */
   readonly isLost: (node: NodeId) => boolean;
   /** The wanted members of the group of the catalog; undefined when they should not change. */
   readonly catalogTarget: () => Target | undefined;
@@ -52,18 +52,20 @@ export class Moves {
     this.#propose({ kind: 'place', group, placement, nodes });
   }
 
+  /** The learners of every group: those of the cluster that are not removed, and not unreachable for long. */
+  get pool(): readonly ReplicaId[] {
+    const { catalog, isLost } = this.#ports;
+    const learners = catalog().nodes().filter(isLearner);
+    return learners.filter(({ node, state }) => state !== 'removed' && !isLost(node)).map(({ node }) => replicaOf(node));
+  }
+
   /** The wanted members of the group; undefined when it has its first members, and there never was a learner. */
   #wanted(group: GroupId): Target | undefined {
     const { catalog, catalogTarget } = this.#ports;
     if (group === CATALOG_GROUP) return catalogTarget();
     const binding = catalog().bindingOf(group);
-    const pool = catalog()
-      .nodes()
-      .filter(({ isLearner }) => isLearner);
-    if (binding === undefined || (binding.placement === 0 && pool.length === 0)) return undefined;
-    const there = pool.filter(({ node, state }) => state !== 'removed' && !this.#ports.isLost(node));
-    const voters = binding.replicas.filter((replica) => !binding.leaving.includes(replica));
-    return { voters, learners: there.map(({ node }) => replicaOf(node)) };
+    if (binding === undefined || (binding.placement === 0 && !catalog().nodes().some(isLearner))) return undefined;
+    return { voters: binding.replicas.filter((replica) => !binding.leaving.includes(replica)), learners: this.pool };
   }
 
   /** The placement that the catalog waits to see settled for the group; undefined if there is none. */
@@ -86,4 +88,8 @@ export class Moves {
       this.#ports.tell(nodeOf(catalog.leader), CATALOG_GROUP, payload);
     }
   }
+}
+
+function isLearner(node: RegisteredNode): boolean {
+  return node.isLearner;
 }

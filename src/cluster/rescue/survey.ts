@@ -95,7 +95,7 @@ export function faultInRefounding(stopped: StoppedNode): RefoundingFault | undef
     return refused(`the catalog does not know node ${node} yet: it holds nothing of the cluster ${clusterId}`);
   if (own.state === 'removed')
     return refused(`node ${node} was removed from the cluster ${clusterId}, and holds nothing of it`);
-  if (own.isLearner) return refused(`node ${node} is a learner and cannot vote; use the data of a node that is none`);
+  if (own.isLearner) return refused(`node ${node} is a learner and cannot vote; use the data of a node that votes`);
   const voters = members(membership.voters);
   if (voters.length !== 1 || voters[0] !== replicaOf(node)) return undefined;
   const since = before === undefined ? '' : `, which began with what it held of the cluster ${before.clusterId}`;
