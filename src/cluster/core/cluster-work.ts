@@ -65,6 +65,8 @@ export class ClusterWork {
   #known: ReadonlySet<NodeId> | undefined;
   /** The learners for which all groups were last reviewed. */
   #pool = '';
+  /** New databases, whose groups get the learners. */
+  #created: GroupId[] = [];
   #isOpen = true;
   #isFounded = false;
   #hasCompany = false;
@@ -205,6 +207,7 @@ export class ClusterWork {
     for (const change of turn.changes) {
       if (change.kind === 'moved') this.#review(change.binding.group);
       else if (change.kind === 'registered') this.#placesChanged();
+      else if (change.kind === 'created' && this.#pool !== '') this.#created.push(change.binding.group);
       else if (change.kind === 'raised') this.#raised();
     }
     if (turn.changes.some(({ kind }) => kind !== 'created')) this.#placements.review(this.#ports.monotonicMs());
@@ -222,9 +225,11 @@ export class ClusterWork {
   /** Every group gets a learner as a member, or loses it. Not before the start has repaired all databases. */
   #reviewPool(): void {
     const pool = this.#moves.pool.join();
-    if (pool === this.#pool) return;
+    const isSame = pool === this.#pool;
+    const groups = isSame ? this.#created : this.#ports.catalog().list().map(({ group }) => group);
     this.#pool = pool;
-    for (const { group } of this.#ports.catalog().list()) this.#review(group);
+    this.#created = [];
+    for (const group of groups) this.#review(group);
   }
 
   #isLost(node: NodeId): boolean {

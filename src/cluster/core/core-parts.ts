@@ -22,7 +22,6 @@ import { ReadBarrier } from '../group/read-barrier.ts';
 import { type AppliedTail, Replication } from '../group/remote-members.ts';
 import { RestingGroups } from '../group/resting-groups.ts';
 import type { CatalogMachine } from '../machine.ts';
-import type { Binding } from '../outcome.ts';
 import type { ForwardItem } from '../peer/forward.ts';
 import type { SpreadView } from '../placement/placement.ts';
 import { nodeViews } from '../placement/spread.ts';
@@ -104,7 +103,6 @@ export class CoreParts {
       touch: (id: GroupId): Group | undefined => this.lifecycle.touch(id),
       find: (id: GroupId): Group | undefined => this.lifecycle.find(id),
       absence: (id: GroupId): DatabaseError => this.lifecycle.absence(id),
-      isShared: (binding: Binding): boolean => this.lifecycle.isShared(binding),
       isKnown: (id: NodeId): boolean => this.cluster.isKnown(id),
       isLeaving: (id: NodeId): boolean => this.cluster.departures.isLeaving(id),
       clockFar: (): number | undefined => this.cluster.clocks.farMs,

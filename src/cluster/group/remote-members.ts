@@ -41,8 +41,6 @@ export interface ReplicationPorts {
   /** Returns whether a node drains, this one included. */
   readonly isLeaving: (node: NodeId) => boolean;
   readonly touch: (id: Group['id']) => Group | undefined;
-  /** Returns whether other nodes should have replicas of the database, or have one. */
-  readonly isShared: (binding: Binding) => boolean;
   readonly step: (group: Group, input: Input) => void;
   readonly monotonicMs: () => number;
   /** Returns whether a node is another one of the cluster. */
@@ -224,10 +222,8 @@ export class Replication {
    * are created at a time, elections take longer, and further campaigns would slow them down; but no group waits for an
    * unreachable node.
    */
-  begin(binding: Binding): void {
-    const { group: id, replicas, placement } = binding;
-    const { touch, isShared } = this.#ports;
-    const group = isShared(binding) || placement > 0 ? touch(id) : undefined;
+  begin({ group: id, replicas, placement }: Binding): void {
+    const group = replicas.length > 1 || placement > 0 ? this.#ports.touch(id) : undefined;
     if (group === undefined || placement > 0 || !replicas.includes(group.self)) return;
     const { isLeaving, limits, monotonicMs } = this.#ports;
     if (isLeaving(nodeOf(group.self))) return;
