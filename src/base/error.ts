@@ -93,8 +93,9 @@ export interface ErrorDetails {
   readonly leaderNode?: NodeId;
   /** For this node alone, which may ask them; never sent to a client. */
   readonly holders?: GroupHolders;
-  /** The group whose stored data is damaged; never sent to a client. */
+  /** The group whose stored data is damaged, and its first revision that cannot be read; never sent to a client. */
   readonly damaged?: GroupId;
+  readonly unreadable?: number;
   /** Absent when the request reached no instance. */
   readonly scope?: ErrorScope;
   readonly retryAfterMs?: number;

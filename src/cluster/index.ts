@@ -88,7 +88,7 @@ export { catalogTarget } from './placement/catalog-voters.ts';
 export type { ClusterPorts, Liveness, NodeView, PlacementView } from './placement/placement.ts';
 export { type Placing, planPlacements } from './placement/placement-plan.ts';
 export { spreadOver } from './placement/spread.ts';
-export { NODE_REMOVED } from './refusals.ts';
+export { DATABASE_DAMAGED, NODE_REMOVED } from './refusals.ts';
 export { type Refounded, refound } from './rescue/refounding.ts';
 export {
   type DatabaseToRestore,

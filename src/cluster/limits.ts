@@ -25,6 +25,9 @@ export interface CoreLimits {
   /** Applied state becomes durable after this long, or after this many bytes of payloads. */
   readonly checkpointIntervalMs: number;
   readonly checkpointBytes: number;
+  /** Bytes of the log after which the entries of damaged databases are written again, and how many of each. */
+  readonly carryEveryBytes: number;
+  readonly carriedBytesMax: number;
   /** Time for which the rows of a deleted database are kept for running reads. */
   readonly trashDelayMs: number;
   /** Rows of a deleted database that are deleted at a time. */
@@ -128,6 +131,9 @@ export const LIMITS: CoreLimits = {
   applySliceBytes: 128 * KIBIBYTE,
   checkpointIntervalMs: 250,
   checkpointBytes: 16 * MEBIBYTE,
+  carryEveryBytes: 256 * MEBIBYTE,
+  // It fits into a batch of the smallest segments.
+  carriedBytesMax: MEBIBYTE,
   trashDelayMs: 10_000,
   trashSliceRows: 1000,
   tailBytesMax: 64 * MEBIBYTE,

@@ -91,13 +91,19 @@ export interface Divergence {
   readonly reason: string;
 }
 
+/** Damage of a history. */
+export interface Damage {
+  /** The first revision that cannot be read, where it is known. */
+  readonly revision: number | undefined;
+}
+
 /** Finding about the data of a replica. */
 export type HistoryNote =
   /** Its rows are rebuilt, because of the fault, or after a power failure (C43); `rebuilt` follows, or `damaged`. */
   | { readonly kind: 'rebuilding'; readonly group: GroupId; readonly fault: string | undefined }
   | { readonly kind: 'rebuilt'; readonly group: GroupId }
   /** Its rows cannot be rebuilt, because its history is damaged. */
-  | { readonly kind: 'damaged'; readonly group: GroupId; readonly fault: string }
+  | ({ readonly kind: 'damaged'; readonly group: GroupId; readonly fault: string } & Damage)
   /** A replica of this node has diverged (C42). */
   | ({ readonly kind: 'diverged' } & Divergence)
   /** A member of a group that this node leads has lost acknowledged entries, up to that one; it gets them again. */

@@ -16,6 +16,7 @@ import {
   type Revision,
 } from '#base';
 import type { DiskLevel } from '#storage';
+import type { Damage } from './link.ts';
 
 /** About one sync: most of the waiting entries are written by then. */
 const RETRY_AFTER_MS = 50;
@@ -208,12 +209,24 @@ export function beingRecovered(title: Title): DatabaseError {
   });
 }
 
-/** The rows of the replica of this node are being rebuilt (C43), and other nodes may have replicas. */
-export function beingRebuilt(title: Title, holders: GroupHolders): DatabaseError {
-  const message = `The rows of the ${title} on this node are being rebuilt from its events`;
+/** Reason why no node serves a database until an operator has restored it. */
+export const DATABASE_DAMAGED = 'DatabaseDamaged';
+
+/** The rows of the replica of this node are being rebuilt (C43), or cannot be, because its events are damaged. */
+export function withdrawn(title: Title, holders: GroupHolders, damage: Damage | undefined): DatabaseError {
+  const unread = damage?.revision === undefined ? 'some revisions' : `revision ${damage.revision}`;
+  const message =
+    damage === undefined
+      ? `The rows of the ${title} on this node are being rebuilt from its events`
+      : `The events of the ${title} on this node are damaged, and ${unread} cannot be read`;
   if (holders.nodes.length > 0) {
     const elsewhere = `${message}; send to nodes ${holders.nodes.join(', ')}`;
     return new DatabaseError('not_leader', elsewhere, { details: { reason: 'NotReplica', holders } });
+  }
+  if (damage !== undefined) {
+    const advice = 'The database is out of service until an operator restores it';
+    const page = 'docs/operations/runbooks/store-corruption.md';
+    return new DatabaseError('internal', `${message}. ${advice} (${page})`, { details: { reason: DATABASE_DAMAGED } });
   }
   return new DatabaseError('unavailable', `${message}; send again`, {
     details: { reason: 'BeingRebuilt', retryAfterMs: RECOVERY_RETRY_AFTER_MS },

@@ -12,10 +12,10 @@
  * decide them differently (D11).
  */
 import type { GroupId } from '#base';
-import type { KvBatch, KvStore } from '#kv';
+import type { HistoryRange, KvBatch, KvStore } from '#kv';
 import type { Applied } from './applied.ts';
 import { HistoryChain } from './chain.ts';
-import { unexpectedRecord } from './corruption.ts';
+import { isFaultOfRow, unexpectedRecord } from './corruption.ts';
 import { DatabaseWriter } from './database-writer.ts';
 import { type NewDatabase, newDatabase } from './facts.ts';
 import { KeyFilter } from './key-filter.ts';
@@ -51,7 +51,7 @@ export async function withdrawRows(store: KvStore, group: GroupId, { history }: 
 /**
  * When the promise resolves with true, the rows are durable; with false, `mayContinue` returned false in between.
  * Nothing else may read or write the group meanwhile.
- * @throws DatabaseError when a durable record is missing or not whole
+ * @throws DatabaseError when a durable record is missing or not whole, with the first revision that cannot be read
  */
 export async function rebuildDerived(store: KvStore, source: DatabaseSource, target: RebuildTarget): Promise<boolean> {
   const { durable, created, syncStore } = target;
@@ -86,17 +86,22 @@ async function indexHistory(store: KvStore, rebuild: Rebuild): Promise<boolean> 
     writer.flushed();
   };
   let written = 0;
-  for await (const records of walkHistory(new DatabaseReader(source, { lends: true }), { from: 0, to: end })) {
-    for (const record of records) {
-      const fault = chain.take(record);
-      if (fault !== undefined) throw unexpectedRecord(source.group, record.position, fault);
-      writer.replay(record);
+  try {
+    for await (const records of walkHistory(new DatabaseReader(source, { lends: true }), { from: 0, to: end })) {
+      for (const record of records) {
+        const fault = chain.take(record);
+        if (fault !== undefined) throw unexpectedRecord(source.group, record.position, fault);
+        writer.replay(record);
+      }
+      const { applied } = writer;
+      if (applied.end - written < SLICE_BYTES) continue;
+      await write((batch) => writer.flushRowsInto(batch));
+      written = applied.end;
+      if (!mayContinue(written)) return false;
     }
-    const { applied } = writer;
-    if (applied.end - written < SLICE_BYTES) continue;
-    await write((batch) => writer.flushRowsInto(batch));
-    written = applied.end;
-    if (!mayContinue(written)) return false;
+  } catch (failure) {
+    if (!isFaultOfRow(failure)) throw failure;
+    throw failure.with({ unreadable: await firstUnreadable(reader, chain, { from: writer.applied.end, to: end }) });
   }
   if (chain.revision !== durable.revision) {
     const fault = `the history ends with revision ${chain.revision}, before ${durable.revision}`;
@@ -107,4 +112,22 @@ async function indexHistory(store: KvStore, rebuild: Rebuild): Promise<boolean> 
   await write((batch) => writer.flushInto(batch));
   await syncStore();
   return true;
+}
+
+/** The first revision behind the chain whose record cannot be read: a slice that cannot be read has many records. */
+async function firstUnreadable(
+  reader: DatabaseReader,
+  chain: HistoryChain,
+  { from, to }: HistoryRange,
+): Promise<number> {
+  try {
+    for (let at = from; at < to; ) {
+      const { records, end } = await reader.records({ from: at, to }, 1);
+      if (records.some((record) => chain.take(record) !== undefined)) break;
+      at = end;
+    }
+  } catch (failure) {
+    if (!isFaultOfRow(failure)) throw failure;
+  }
+  return chain.revision + 1;
 }

@@ -84,7 +84,8 @@ export class HistoryFault extends DatabaseError {
   constructor(group: GroupId, range: HistoryRange, fault: { readonly isMissing: boolean; readonly text: string }) {
     const { from, to } = range;
     const message = `The bytes ${from} to ${to} of the history of group ${group} cannot be read: ${fault.text}`;
-    super('internal', message, { details: { reason: fault.isMissing ? 'UnexpectedRow' : HISTORY_DAMAGED } });
+    const details = fault.isMissing ? { reason: 'UnexpectedRow' } : { reason: HISTORY_DAMAGED, damaged: group };
+    super('internal', message, { details });
     this.group = group;
     this.range = range;
   }

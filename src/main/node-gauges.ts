@@ -18,9 +18,13 @@ export function showNode(node: Node, metrics: Metrics): void {
   });
 }
 
-/** Sorted by name, so that all nodes show the same databases when there are more than the label may have values. */
+/** Sorted by name, so that nodes show the same databases when there are more than the label may have values. */
 function* revisions(node: Node): Generator<Series<'cairn_database_revision'>> {
-  for (const { name, group } of node.catalog.list()) yield { labels: { database: name }, value: node.readable(group) };
+  for (const { name, group } of node.catalog.list()) {
+    const value = node.readable(group);
+    // A replica that is not served has no known revision.
+    if (value > 0 || node.absence(group) === undefined) yield { labels: { database: name }, value };
+  }
 }
 
 /** Shows the memory that clients use. */

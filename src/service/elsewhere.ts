@@ -2,23 +2,29 @@
  * Other nodes, for databases without a replica on this node: which of them can answer a request (V10), and their
  * descriptions of the databases of a list.
  */
-import { DatabaseError, type DatabaseId, type NodeId, nodeOf, toRevision } from '#base';
+import { DatabaseError, type DatabaseId, type NodeId, nodeOf } from '#base';
 import type { Binding, Node } from '#cluster';
 import type { ServiceContext } from './context.ts';
-import type { DatabaseDescription, Elsewhere, Holder, ListAt, ListDatabasesRequest } from './operations.ts';
+import type {
+  DatabaseDescription,
+  Elsewhere,
+  Holder,
+  ListAt,
+  ListDatabasesRequest,
+  ListedDatabase,
+} from './operations.ts';
 
-const ZERO = toRevision(0);
 const NOBODY_ANSWERS: ListAt = () => Promise.resolve([]);
 
 /**
  * Describes each database, in any order. It asks as few nodes as possible in parallel, and further nodes for databases
- * that are still missing. If no node with a replica answers, the database is described at revision 0.
+ * that are still missing. A database that none of them serves has no revision.
  */
 export async function describedElsewhere(
-  { node, reads, listAt = NOBODY_ANSWERS }: ServiceContext,
+  { node, listAt = NOBODY_ANSWERS }: ServiceContext,
   bindings: readonly Binding[],
   { signal, proof }: Pick<ListDatabasesRequest, 'signal' | 'proof'>,
-): Promise<readonly DatabaseDescription[]> {
+): Promise<readonly ListedDatabase[]> {
   const open = new Map<DatabaseId, Binding>(bindings.map((binding) => [binding.databaseId, binding]));
   const described: DatabaseDescription[] = [];
   const others = new Map<NodeId, Holder>(holdersIn(node).map((holder) => [holder.node, holder]));
@@ -30,7 +36,10 @@ export async function describedElsewhere(
     for (const { node: number } of asked) others.delete(number);
     for (const description of lists.flat()) if (open.delete(description.databaseId)) described.push(description);
   }
-  return [...described, ...(await Promise.all([...open.values()].map((binding) => reads.describe(binding, ZERO))))];
+  const unserved = Array.from(open.values(), ({ name: databaseName, databaseId, createdAtMs }) => {
+    return { databaseName, databaseId, createdAtMs, revision: undefined };
+  });
+  return [...described, ...unserved];
 }
 
 /**

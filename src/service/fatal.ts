@@ -2,11 +2,12 @@
  * Classifies failures of requests: ended with the request, also logged, or fatal to the node.
  */
 import { BrokenInvariant, DatabaseError } from '#base';
+import { DATABASE_DAMAGED } from '#cluster';
 import { isCorruptRecord, isFaultOfRow } from '#query';
 import { WASM_EXECUTION_ERROR } from './errors.ts';
 
-/** Reasons of internal errors that a component causes: they are counted where it runs, and never logged. */
-const REASONS_OF_COMPONENTS: ReadonlySet<string> = new Set([WASM_EXECUTION_ERROR, 'InternalError']);
+/** Reasons of internal errors that are no bugs: components cause them, or the log has named the damage. */
+const EXPECTED_REASONS: ReadonlySet<string> = new Set([WASM_EXECUTION_ERROR, 'InternalError', DATABASE_DAMAGED]);
 
 /**
  * Returns whether the failure of a request concerns the node: stored bytes fail their checksum. Transports then report
@@ -21,7 +22,7 @@ export function isFatal(failure: unknown): boolean {
  */
 export function isBug(failure: unknown): boolean {
   if (!(failure instanceof DatabaseError)) return true;
-  return failure.code === 'internal' && !REASONS_OF_COMPONENTS.has(failure.details.reason ?? '');
+  return failure.code === 'internal' && !EXPECTED_REASONS.has(failure.details.reason ?? '');
 }
 
 /** Returns whether the failure may be caused by rows that were deleted during the read. */

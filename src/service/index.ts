@@ -60,6 +60,7 @@ export type {
   FetchTransactionReply,
   Holder,
   ListAt,
+  ListedDatabase,
   ListNamesReply,
   ListNamesRequest,
   PacedRequest,

@@ -3,7 +3,7 @@ import { CATALOG_GROUP } from '#base';
 import type { Binding } from '#cluster';
 import type { ServiceContext } from './context.ts';
 import { describedElsewhere } from './elsewhere.ts';
-import type { DatabaseDescription, ListDatabasesRequest } from './operations.ts';
+import type { DatabaseDescription, ListDatabasesRequest, ListedDatabase } from './operations.ts';
 import { cachedRevision } from './read-scope.ts';
 
 /** Databases that are described before the event loop gets a turn. */
@@ -16,7 +16,7 @@ const PER_TURN = 100;
 export async function listDatabases(
   context: ServiceContext,
   request: ListDatabasesRequest,
-): Promise<readonly DatabaseDescription[]> {
+): Promise<readonly ListedDatabase[]> {
   const { node, reads } = context;
   const described: DatabaseDescription[] = [];
   const notHeld: Binding[] = [];

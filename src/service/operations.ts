@@ -70,6 +70,11 @@ export interface DatabaseDescription extends ReadScope {
   readonly latestRevision: Revision;
 }
 
+/** A database of a list: with its name and times alone when no node that has it serves it. */
+export type ListedDatabase =
+  | DatabaseDescription
+  | (Pick<DatabaseDescription, 'databaseName' | 'databaseId' | 'createdAtMs'> & { readonly revision: undefined });
+
 export interface WriteRequest extends Traced {
   /** Refuses with `not_leader` when another node leads, instead of forwarding the write. */
   readonly requireLeader?: boolean;

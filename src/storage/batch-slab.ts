@@ -59,6 +59,11 @@ export class BatchSlab {
     return batchExtent(this.#end - BATCH_HEADER_BYTES);
   }
 
+  /** Returns whether records of so many bytes fit into an empty batch, and not into this one. */
+  needsNext(bytes: number): boolean {
+    return bytes > this.#bytes.length - this.#end && bytes <= this.#bytes.length - BATCH_HEADER_BYTES;
+  }
+
   clear(): void {
     this.#end = BATCH_HEADER_BYTES;
   }

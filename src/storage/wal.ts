@@ -8,7 +8,7 @@
  * Only one process may have the directory open: the caller first takes the lock of the store (LevelDB's).
  *
  *   W6  `append` returns only after every record that it was given is written and synced; all that fit into one batch
- *       by one write and one sync.
+ *       by one write and one sync. After a crash, a message that fits into a batch is there as a whole, or not at all.
  *   W7  After a write or a sync has failed, nothing is written any more: every later call throws the first failure.
  */
 import { dirname, join } from 'node:path';
@@ -113,6 +113,7 @@ export class Wal {
     return this.#guarded(() => {
       const facts = { bytes: 0, batches: 0 };
       for (const message of messages) {
+        if (this.#slab.needsNext(message.length)) this.#writeBatch(facts);
         let at = 0;
         while (at < message.length) {
           const staged = this.#slab.stage(message, at);

@@ -288,7 +288,6 @@ function nodeIn(message: Node): DescribedNode | undefined {
     mcp,
     own,
     node,
-    isLearner: _,
     ...same
   } = message;
   const [state, catalogRole] = [STATE_NAMES[message.state], ROLE_NAMES[message.catalogRole]];

@@ -7,6 +7,7 @@ import { fileError } from '../support/file-names.ts';
 import { excuseOf, type World } from './node/excuses.ts';
 
 const SEGMENT = 'data/log/000000000002.wal';
+const HISTORY = 'store/histories/00000007/0000000000000000.segment';
 const IO = fileError('EIO', SEGMENT);
 const NO_SPACE = fileError('ENOSPC', SEGMENT);
 const STORE_FAILED = refusal('StoreFailed');
@@ -16,6 +17,7 @@ interface Wrongs {
   readonly thrown?: { readonly error: Error; readonly code: 'EIO' | 'ENOSPC' };
   readonly isRotten?: boolean;
   readonly isCut?: boolean;
+  readonly spoiled?: string;
   readonly storeThrew?: Error;
 }
 
@@ -27,6 +29,7 @@ const WRONGS: Readonly<Record<string, Wrongs>> = {
   'a full disk': { thrown: { error: NO_SPACE, code: 'ENOSPC' } },
   'a spoiled row': { isRotten: true },
   'a store that was cut': { isCut: true },
+  'a spoiled history': { spoiled: HISTORY },
   'a failed write of the store': { storeThrew: STORE_FAILED },
   'another failed write of the store': { storeThrew: refusal('StoreFailed') },
 };
@@ -35,13 +38,18 @@ function refusal(reason: string, message = 'no', cause?: unknown): DatabaseError
   return new DatabaseError('internal', message, { details: { reason }, cause });
 }
 
-function worldOf({ damaged, thrown, isRotten = false, isCut = false, storeThrew }: Wrongs): World {
+function worldOf({ damaged, thrown, isRotten = false, isCut = false, spoiled, storeThrew }: Wrongs): World {
   return {
     disk: {
       damagedFiles: damaged === undefined ? [] : [damaged],
       hasThrown: (error, code) => error === thrown?.error && code === thrown?.code,
     },
-    store: { isRotten, isCut, hasThrown: (error) => error === storeThrew },
+    store: {
+      isRotten,
+      isCut,
+      spoiledFiles: spoiled === undefined ? [] : [spoiled],
+      hasThrown: (error) => error === storeThrew,
+    },
   };
 }
 
@@ -52,6 +60,8 @@ function excusedBy(failure: unknown): readonly string[] {
 
 it.each<readonly [string, unknown, readonly string[]]>([
   ['a damaged segment', corruption(SEGMENT, 512, 'zeros'), ['a spoiled segment']],
+  ['a damaged end of a history', corruption(HISTORY, 4096, 'a last block'), ['a spoiled history']],
+  ['a damaged history', refusal('HistoryDamaged'), ['a spoiled history']],
   ['a missing segment', missing(SEGMENT, 'segment 3 in its place'), ['a spoiled segment']],
   ['a failed call of the disk', unwritten(SEGMENT, IO), ['a failed call']],
   ['a failed call that was told on', unwritten(SEGMENT, unwritten(SEGMENT, IO)), ['a failed call']],

@@ -8,7 +8,7 @@ export interface Modes {
   readonly definitions?: boolean | undefined;
   /** Events have effective times, and clients read by them and by recorded times. */
   readonly times?: boolean | undefined;
-  /** Stores lose their last writes, synced or not, or rows of databases; and logs lose a segment. */
+  /** Stores lose their last writes, rows of databases or bits of a history; and logs lose a segment. */
   readonly cuts?: boolean | undefined;
   /** The volume of one of three nodes is restored to an earlier copy, and nothing else happens. */
   readonly restored?: boolean | undefined;

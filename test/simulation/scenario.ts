@@ -15,6 +15,7 @@ import {
   drawOperatorFaults,
   drawRecoveries,
   drawRefoundings,
+  drawSpoiledHistories,
   drawStoreCuts,
   drawTraps,
   type Fault,
@@ -237,8 +238,11 @@ class Run {
     const cuts = drawStoreCuts(this.#simulator.random('store cuts'), { ...ranges, first: faults.length });
     const others = [...faults, ...cuts];
     const segments = drawLostSegments(this.#simulator.random('lost segments'), { ...ranges, first: others.length });
-    const first = others.length + segments.length;
-    return [...others, ...segments, ...drawLosses(this.#simulator.random('lost rows'), { ...ranges, first })];
+    const inLogs = [...others, ...segments];
+    const losses = drawLosses(this.#simulator.random('lost rows'), { ...ranges, first: inLogs.length });
+    const all = [...inLogs, ...losses];
+    const spoiled = this.#simulator.random('spoiled histories');
+    return [...all, ...drawSpoiledHistories(spoiled, { ...ranges, first: all.length })];
   }
 
   #planOthers(random: Rng): readonly Fault[] {

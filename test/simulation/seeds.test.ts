@@ -204,5 +204,7 @@ describe('the simulation with cuts', () => {
     expect(gone).toBeGreaterThan(0);
     const missed = /failed \(the disk has spoiled a file\): .*\.wal is missing or cut short: found segment \d+ in its/;
     expect(count(missed)).toBeGreaterThanOrEqual(gone);
+    expect(count(/cannot read group \d+ from revision \d+ on: /)).toBeGreaterThan(0);
+    expect(count(/has nothing left of the damaged history/)).toBeGreaterThan(0);
   });
 });

@@ -61,15 +61,17 @@ export class Inode {
     const copy = new Inode();
     copy.write(this.bytes.slice(), 0);
     copy.sync();
+    const { live } = this.#truth;
+    if (this.isDamaged) copy.#truth = { live: live.copy(), durable: live.copy() };
     return copy;
   }
 
   /** A copy of the file with the same unsynced sectors. */
   clone(): Inode {
     const clone = new Inode();
-    const { live, durable } = this.#found;
-    clone.#found = { live: live.copy(), durable: durable.copy() };
-    clone.#truth = clone.#found;
+    const copyOf = ({ live, durable }: Content): Content => ({ live: live.copy(), durable: durable.copy() });
+    clone.#found = copyOf(this.#found);
+    clone.#truth = this.isDamaged ? copyOf(this.#truth) : clone.#found;
     for (const sector of this.#dirty) clone.#dirty.add(sector);
     return clone;
   }

@@ -41,7 +41,7 @@ interface NameChange {
 
 export class MemorySegmentDisk implements SegmentDisk {
   onStep: ((step: SegmentStep) => void) | undefined;
-  /** Duration of reads on the clock of the test, by the file. */
+  /** Duration of reads on the clock of the test, by the file. It makes a read fail by throwing. */
   onRead: ((path: string, isLater: boolean) => void) | undefined;
   hasLinks = true;
   openCount = 0;
@@ -103,6 +103,20 @@ export class MemorySegmentDisk implements SegmentDisk {
     this.#inode(path).resize(size);
   }
 
+  /** Flips these bits of a byte, until `restore`. */
+  flip(path: string, at: number, mask: number): void {
+    this.#inode(path).flip(at, mask);
+  }
+
+  get damagedFiles(): readonly string[] {
+    return this.files.filter((path) => this.#inode(path).isDamaged);
+  }
+
+  /** Restores damaged files from a backup. */
+  restore(): void {
+    for (const path of this.damagedFiles) this.#inode(path).restore();
+  }
+
   list(directory: string): readonly string[] {
     const names = [...this.#names.keys()].filter((path) => directoryOf(path) === directory);
     return names.map((path) => path.slice(directory.length + 1));
@@ -154,7 +168,10 @@ export class MemorySegmentDisk implements SegmentDisk {
       this.openCount -= 1;
     };
     return {
-      read: async (into, at) => readFrom(inode, into, at),
+      read: async (into, at) => {
+        this.onRead?.(path, true);
+        return readFrom(inode, into, at);
+      },
       write: async (bytes, at) => {
         this.onStep?.({ kind: 'write', path });
         inode.write(bytes, at);

@@ -15,28 +15,19 @@
  * and its machine has read the data.
  */
 import { CATALOG_GROUP, Fifo, type LogIndex } from '#base';
-import type { KvStore } from '#kv';
 import { type Entry, encodeMembership, type Input } from '#raft';
 import type { PartToInstall } from '../group/backlog.ts';
 import type { Group } from '../group/group.ts';
-import type { NodeMemory } from '../group/node-memory.ts';
-import type { CoreLimits } from '../limits.ts';
+import type { GroupPorts } from '../group/group-ports.ts';
 import type { MachineNeed } from '../machine.ts';
 import type { CatalogChange } from '../node.ts';
 import type { Outcome } from '../outcome.ts';
-import type { Reporter } from '../reporter.ts';
 import type { Forwards } from '../requests/forwards.ts';
 import type { Snapshots } from '../snapshots/snapshots.ts';
 import { ApplyTurn } from './apply-turn.ts';
 
-export interface ApplyPorts {
-  readonly kv: KvStore;
-  readonly limits: CoreLimits;
-  readonly memory: NodeMemory;
-  readonly reporter: Reporter;
+export interface ApplyPorts extends GroupPorts {
   readonly turns: { again(): void; end(): void; keep(work: Promise<void>): void };
-  readonly monotonicMs: () => number;
-  readonly step: (group: Group, input: Input) => void;
   /** Looked up when an entry or a part of a snapshot was applied or written. */
   readonly parts: {
     readonly cluster: { change(change: CatalogChange, turn: ApplyTurn): void; skipped(): void };

@@ -3,21 +3,19 @@
  * moves groups that it leads to the membership that the catalog wants.
  */
 import { CATALOG_GROUP, type GroupId, LEVELS, type NodeId, nodeOf } from '#base';
-import { everybody, type Fact, type Input, type MembershipRefusal } from '#raft';
-import type { DiskLevel } from '#storage';
+import { everybody, type Fact, type MembershipRefusal } from '#raft';
 import { faultInLevel } from '../admin/levels.ts';
 import type { ApplyTurn } from '../apply/apply-turn.ts';
 import { CatalogFence } from '../catalog/catalog-fence.ts';
 import { fenceView } from '../catalog/fence-view.ts';
 import type { Freshness } from '../catalog/freshness.ts';
 import type { Group } from '../group/group.ts';
+import type { GroupPorts } from '../group/group-ports.ts';
 import { LeaderBalance } from '../group/leader-balance.ts';
 import { PeerClocks } from '../group/peer-clocks.ts';
 import type { Replication } from '../group/remote-members.ts';
-import type { CatalogMachine } from '../machine.ts';
 import type { CatalogChange } from '../node.ts';
 import type { Binding, RegisteredNode } from '../outcome.ts';
-import type { ClockItem, DepartureItem, FenceItem } from '../peer/forward.ts';
 import { peersOf } from '../peer/peers.ts';
 import { Moves } from '../placement/moves.ts';
 import { PlacementDriver } from '../placement/placement-driver.ts';
@@ -32,25 +30,12 @@ import type { Trash } from './trash.ts';
 import type { Turns } from './turns.ts';
 import { UnfitLeader } from './unfit-leader.ts';
 
-export interface ClusterWorkPorts extends CorePorts {
-  readonly catalog: () => CatalogMachine;
+export interface ClusterWorkPorts extends CorePorts, GroupPorts {
   readonly lifecycle: Lifecycle;
-  readonly find: (id: GroupId) => Group | undefined;
   readonly trash: Trash;
   readonly feed: LogFeed;
-  readonly step: (group: Group, input: Input) => void;
-  /** Forwards a payload to the leader of the group, without an answer. */
-  readonly tell: (to: NodeId, group: GroupId, payload: Uint8Array) => void;
-  /** Sends a message to another node at the end of the turn; it may be lost. */
-  readonly post: (to: NodeId, item: FenceItem | DepartureItem | ClockItem) => void;
-  readonly reporter: Reporter;
-  /** The groups that this node leads. */
-  readonly led: () => Iterable<Group>;
-  /** A group was closed and must not be stepped any more. */
-  readonly closed: (group: Group) => void;
   readonly replication: Replication;
   readonly turns: Pick<Turns, 'run' | 'keep' | 'until' | 'fail'>;
-  readonly disk: () => DiskLevel;
 }
 
 export class ClusterWork {
@@ -82,15 +67,14 @@ export class ClusterWork {
     this.clocks = new PeerClocks({ ...ports, others });
     const refusesWrites = (): boolean => ports.disk() !== 'open' || this.clocks.farMs !== undefined;
     this.departures = new Departures({ ...ports, others, refusesWrites });
-    const isLeaving = (node: NodeId): boolean => this.departures.isLeaving(node);
     const reviewCatalog = (): void => this.#review(CATALOG_GROUP);
-    this.#placements = new PlacementDriver({ ...ports, isLeaving, reviewCatalog });
+    this.#placements = new PlacementDriver({ ...ports, reviewCatalog });
     const isLost = (node: NodeId): boolean => this.#isLost(node);
     this.#moves = new Moves({ ...ports, isLost, catalogTarget: () => this.#placements.catalogTarget });
     const isUnfit = (node: NodeId): boolean => this.departures.isUnfit(node);
     this.#balance = new LeaderBalance({ ...ports, isUnfit });
-    this.#unfit = new UnfitLeader({ ...ports, isLeaving, isUnfit, refusesWrites });
-    this.hosting = new Hosting(ports);
+    this.#unfit = new UnfitLeader({ ...ports, isUnfit, refusesWrites });
+    this.hosting = new Hosting({ ...ports, moves: this.#moves });
     const tell: Reporter['settle'] = (settlements) => ports.reporter.settle(settlements);
     this.fence = new CatalogFence({ ...ports, view: fenceView(ports), tell });
   }

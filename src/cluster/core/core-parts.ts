@@ -115,6 +115,7 @@ export class CoreParts {
       tell: (to: NodeId, group: GroupId, payload: Uint8Array): void => this.forwards.tell(to, group, payload),
       opened: (group: Group, tail: AppliedTail): void => this.#opened(group, tail),
       closed: (group: Group): void => this.#closed(group),
+      unopenable: (id: GroupId, failure: DatabaseError): void => this.cluster.hosting.rebuilds.abandon(id, failure),
     };
     const replication = new Replication(shared);
     const apply = new ApplyLoop(shared);

@@ -314,6 +314,11 @@ export class CoreRuntime implements CoreLink {
     this.#parts.admin.runs(digest, fault);
   }
 
+  /** The history of a replica of this node is damaged. */
+  damaged(group: GroupId): void {
+    this.#turns.run(() => this.#parts.cluster.hosting.rebuilds.giveUp(group));
+  }
+
   reportDisk(level: DiskLevel): void {
     this.#disk = level;
   }

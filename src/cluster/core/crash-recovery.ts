@@ -19,7 +19,7 @@
  * contradicts this, it has lost synced data, and the node refuses to start: it would otherwise treat such a log as
  * obsolete, and create the replica again without its acknowledged entries once its catalog has caught up.
  */
-import { assert, CATALOG_GROUP, DatabaseError, type GroupId } from '#base';
+import { CATALOG_GROUP, caught, DatabaseError, type GroupId, ignoring } from '#base';
 import { isCorruptRecord } from '#database';
 import { isHistoryDamage, type KvReader, type KvStore } from '#kv';
 import { isStoreDamage, NO_CHECKPOINT, type RecoveredGroup, type RecoveredLog } from '#storage';
@@ -66,8 +66,6 @@ export function checkCatalog({ applied }: Pick<Machine, 'applied'>, log: Recover
 
 export interface RecoveryPorts {
   readonly kv: KvStore;
-  /** Makes every completed write of the store durable. */
-  readonly syncStore: () => Promise<void>;
   readonly machines: Machines;
   /** The last process found damage that it could not attribute: the rows of every database are audited. */
   readonly isSuspect?: boolean;
@@ -83,15 +81,15 @@ export interface LostRows {
   readonly fault: string | undefined;
 }
 
-/** Returns whether the rows are made again later. */
-export type Postpone = (lost: LostRows) => Promise<boolean>;
-
-/** Repairs every database that this node holds, unless that is postponed, and returns what is left to do. */
+/**
+ * Makes the history of every database on this node whole, and returns what is left to do. `withdraw` takes rows out of
+ * use that must be made again.
+ */
 export async function recoverDatabases(
   ports: RecoveryPorts,
   log: RecoveredLog,
   held: readonly Binding[],
-  postpone: Postpone = async () => false,
+  withdraw: (lost: LostRows) => Promise<void>,
 ): Promise<RecoveryPlan> {
   const behind: GroupId[] = [];
   const ahead: { readonly group: GroupId; readonly mark: DurableMark }[] = [];
@@ -100,15 +98,16 @@ export async function recoverDatabases(
     const { group } = binding;
     const recovered = log.groups.get(group);
     const found = await wholeMark(ports, group, recovered).catch(damageOfHistory);
-    const durable = recovered?.checkpoint ?? NO_CHECKPOINT;
-    // Before the next history is cut: a rebuild syncs all that were cut.
-    if ('fault' in found && (await postpone({ binding, durable, ...found }))) continue;
-    const mark = 'fault' in found ? await rebuild(ports, binding, durable) : found;
+    if ('fault' in found) {
+      // Before the next history is cut: a rebuild syncs all that were cut.
+      await withdraw({ binding, durable: recovered?.checkpoint ?? NO_CHECKPOINT, ...found });
+      continue;
+    }
     // A group without a log has applied nothing yet.
     if (recovered === undefined) continue;
-    if (isUnlogged(mark, recovered)) restarts.push({ group, mark });
-    else if (lastOf(recovered) > mark.index) behind.push(group);
-    else if (mark.index > recovered.checkpoint.index) ahead.push({ group, mark });
+    if (isUnlogged(found, recovered)) restarts.push({ group, mark: found });
+    else if (lastOf(recovered) > found.index) behind.push(group);
+    else if (found.index > recovered.checkpoint.index) ahead.push({ group, mark: found });
   }
   const groups = new Set([CATALOG_GROUP, ...held.map(({ group }) => group)]);
   const orphans = [...log.groups.keys()].filter((group) => !groups.has(group));
@@ -123,12 +122,7 @@ function damageOfHistory(failure: unknown): Pick<LostRows, 'fault'> {
 
 /** Position of a database in the store; undefined when its applied row is missing or damaged. */
 export function markOf(machines: Machines, kv: KvReader, group: GroupId): StoredMark | undefined {
-  try {
-    return machines.markOf(kv, group);
-  } catch (failure) {
-    if (!isCorruptRecord(failure)) throw failure;
-    return undefined;
-  }
+  return caught(() => machines.markOf(kv, group), ignoring(isCorruptRecord));
 }
 
 /** A removed replica is marked in the store from its end until the end of its log is durable. */
@@ -166,15 +160,6 @@ async function wholeMark(
   }
   if (recovered === undefined || !isUnlogged(applied, recovered)) checkPlace(group, applied, recovered);
   return (await lostRows(ports, group, applied, checkpoint)) ?? { ...applied, history: kv.historyEnd(group) };
-}
-
-/** Makes the state of the group that of its checkpoint; returns its mark. */
-async function rebuild(ports: RecoveryPorts, binding: Binding, checkpoint: DurableMark): Promise<DurableMark> {
-  const { kv, machines } = ports;
-  await machines.rebuild(ports, binding, checkpoint, () => true);
-  const rebuilt = markOf(machines, kv, binding.group);
-  assert(rebuilt?.index === checkpoint.index, 'A rebuilt database stands at its checkpoint', [rebuilt, checkpoint]);
-  return { ...rebuilt, history: kv.historyEnd(binding.group) };
 }
 
 /** Rows that a power failure took, because they were not synced. */

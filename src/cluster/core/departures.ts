@@ -6,17 +6,12 @@
  * repeated: a node that did not stop after all, is back, or has space again is like any other.
  */
 import type { NodeId } from '#base';
-import type { CoreLimits } from '../limits.ts';
+import type { GroupPorts } from '../group/group-ports.ts';
 import type { DepartureItem } from '../peer/forward.ts';
 
-export interface DeparturesPorts {
-  readonly node: NodeId;
-  readonly limits: Pick<CoreLimits, 'leavingAnnounceMs' | 'leavingMs'>;
+export interface DeparturesPorts extends Pick<GroupPorts, 'node' | 'limits' | 'monotonicMs' | 'post'> {
   /** All connected nodes. */
   readonly others: () => Iterable<NodeId>;
-  readonly monotonicMs: () => number;
-  /** Sends a message to another node at the end of the turn; it may be lost. */
-  readonly post: (to: NodeId, item: DepartureItem) => void;
   /** Returns whether this node refuses writes as a leader. */
   readonly refusesWrites: () => boolean;
 }

@@ -7,7 +7,8 @@
  *                             withdrawn
  *
  * An awaited group has no rows in the store yet (C17). A dormant group is an entry in a map; the first request or
- * message opens it. The rows of a withdrawn group are being rebuilt, so nothing opens it (C43). A group with a single
+ * message opens it. The rows of a withdrawn group are being rebuilt, or its history is damaged, so nothing opens it
+ * (C43). A group with a single
  * member campaigns at once; one with other members is opened as soon as it is known, and waits for a leader. A closed
  * group is forgotten: its requests are refused, its rows are deleted, and its log is ended (C4).
  *
@@ -17,6 +18,7 @@
 import {
   assert,
   CATALOG_GROUP,
+  caught,
   type DatabaseError,
   type GroupId,
   type NodeId,
@@ -28,14 +30,13 @@ import {
   toReplicaId,
   toTerm,
 } from '#base';
-import type { KvReader } from '#kv';
+import { isHistoryDamage } from '#kv';
 import {
   type Config,
   type Entry,
   type EntryId,
   entriesOf,
   type HardState,
-  type Input,
   members,
   ORIGIN,
   openReplica,
@@ -43,40 +44,22 @@ import {
 } from '#raft';
 import type { RecoveredGroup } from '#storage';
 import { Group } from '../group/group.ts';
-import type { NodeMemory } from '../group/node-memory.ts';
+import type { GroupPorts } from '../group/group-ports.ts';
 import type { AppliedTail } from '../group/remote-members.ts';
-import type { CoreLimits } from '../limits.ts';
-import type { AppliedMark, CatalogMachine, DurableMark, Machine, Machines } from '../machine.ts';
+import type { Damage } from '../link.ts';
+import type { AppliedMark, CatalogMachine, DurableMark, Machine } from '../machine.ts';
 import { ownReplica } from '../node.ts';
 import type { Binding, RegisteredNode } from '../outcome.ts';
-import {
-  beingRebuilt,
-  beingRecovered,
-  CATALOG_TITLE,
-  noSuchDatabase,
-  notHere,
-  type Title,
-  titleOf,
-} from '../refusals.ts';
-import type { Reporter } from '../reporter.ts';
+import { beingRecovered, CATALOG_TITLE, noSuchDatabase, notHere, type Title, titleOf, withdrawn } from '../refusals.ts';
 import { membersIn } from '../state-transfer.ts';
 
-export interface LifecyclePorts {
-  readonly node: NodeId;
+export interface LifecyclePorts extends GroupPorts {
   readonly isLearner?: boolean;
-  readonly catalog: () => Pick<CatalogMachine, 'bindingOf' | 'nodes'>;
-  readonly kv: KvReader;
-  readonly machines: Machines;
-  readonly limits: CoreLimits;
-  readonly reporter: Reporter;
-  readonly monotonicMs: () => number;
   readonly seed: () => number;
-  readonly step: (group: Group, input: Input) => void;
-  /** A request starts to wait for other nodes, or for a leader of the group. */
-  readonly waits: (group: Group) => void;
-  readonly memory: Pick<NodeMemory, 'waiting'>;
   /** A group was opened, and has no leader yet. Its log had these applied entries after this index. */
   readonly opened: (group: Group, applied: AppliedTail) => void;
+  /** A dormant group cannot be opened, because its history is damaged: it must be withdrawn. */
+  readonly unopenable: (group: GroupId, failure: DatabaseError) => void;
 }
 
 /** The log of a group on this node, committed or not. */
@@ -97,8 +80,10 @@ export class Lifecycle {
   /** Groups assigned to this node that have no rows in the store yet. */
   readonly #awaited = new Map<GroupId, Binding>();
   readonly #open = new Map<GroupId, Group>();
-  /** Dormant groups whose rows are being rebuilt. */
+  /** Dormant groups whose rows are not whole, or whose histories are damaged. */
   readonly #withdrawn = new Set<GroupId>();
+  /** Damaged histories, also of closed replicas from which others are made. */
+  readonly #damages = new Map<GroupId, Damage>();
   /** Shared by thousands of groups, because most replicas of a node have the same copy number. */
   readonly #configs = new Map<ReplicaId, Config>();
 
@@ -140,6 +125,7 @@ export class Lifecycle {
     const awaited = this.#awaited.get(id);
     if (own === undefined || awaited === undefined || this.own(awaited) !== own) return false;
     this.#awaited.delete(id);
+    this.#damages.delete(id);
     this.#dormant.set(id, own);
     return true;
   }
@@ -186,7 +172,8 @@ export class Lifecycle {
     const title = titleOf(binding?.name);
     if (binding === undefined) return noSuchDatabase(title);
     const nodes = this.nodesOf(binding.replicas);
-    if (this.#withdrawn.has(id)) return beingRebuilt(title, { group: id, nodes });
+    const damage = this.#damages.get(id) ?? this.#damages.get(binding.recovery?.group ?? id);
+    if (this.#withdrawn.has(id) || damage !== undefined) return withdrawn(title, { group: id, nodes }, damage);
     return nodes.length === 0 ? beingRecovered(title) : notHere(title, { group: id, nodes });
   }
 
@@ -198,6 +185,11 @@ export class Lifecycle {
   /** Returns whether the log has records of a group that was neither opened nor removed since the start. */
   isUntouched(id: GroupId): boolean {
     return this.#recovered.has(id);
+  }
+
+  /** The log of a group that is not open. */
+  recovered(id: GroupId): RecoveredGroup | undefined {
+    return this.#recovered.get(id);
   }
 
   /** The remaining log of a group; undefined when the log has no needed records of it. */
@@ -224,17 +216,22 @@ export class Lifecycle {
     return this.#recovered.delete(id);
   }
 
-  /** The log of a group that is not open restarts after its state. */
+  /** The log of a group that is not open begins after its state. */
   restart(id: GroupId, checkpoint: DurableMark): void {
     const recovered = this.#recovered.get(id);
     assert(recovered !== undefined, 'A replica that installs a state has promised to follow its leader', id);
     this.#recovered.set(id, { ...recovered, checkpoint, entries: [] });
   }
 
-  /** The rows of a dormant group are rebuilt: it cannot be opened meanwhile. */
+  /** The rows of a dormant group are rebuilt: it cannot be opened meanwhile. Of others there is nothing to withdraw. */
   withdraw(id: GroupId): void {
-    assert(this.#dormant.has(id), 'A group is dormant before its rows are rebuilt', id);
-    this.#withdrawn.add(id);
+    assert(!this.#open.has(id), 'A group is not open while its rows are rebuilt', id);
+    if (this.#dormant.has(id)) this.#withdrawn.add(id);
+  }
+
+  /** They cannot be rebuilt. */
+  noteDamage(id: GroupId, damage: Damage): void {
+    this.#damages.set(id, damage);
   }
 
   /** Its rows are whole. Returns false when it was removed meanwhile. */
@@ -253,8 +250,8 @@ export class Lifecycle {
     if (open !== undefined) return open;
     const own = this.#dormant.get(id);
     if (own === undefined || this.#withdrawn.has(id)) return undefined;
-    const machine = this.#ports.machines.openDatabase(this.#ports.kv, id);
-    assert(machine !== undefined, 'A database of the catalog has its applied row', id);
+    const machine = this.#machineOf(id);
+    if (machine === undefined) return undefined;
     this.#dormant.delete(id);
     return this.#openWith(id, own, machine);
   }
@@ -276,6 +273,21 @@ export class Lifecycle {
     this.#ports.reporter.refuse([...waiting, ...group.reads.abandon()], error);
     this.#ports.reporter.refuse(group.proposals.abandon(), ofEntries);
     return group;
+  }
+
+  /** Undefined when it needs a damaged part of its history. */
+  #machineOf(id: GroupId): Machine | undefined {
+    const { machines, kv, unopenable } = this.#ports;
+    const machine = caught(
+      () => machines.openDatabase(kv, id),
+      (failure) => {
+        if (!isHistoryDamage(failure)) throw failure;
+        unopenable(id, failure);
+        return undefined;
+      },
+    );
+    assert(machine !== undefined || this.#withdrawn.has(id), 'A database of the catalog has its applied row', id);
+    return machine;
   }
 
   #openWith(id: GroupId, self: ReplicaId, machine: Machine): Group {

@@ -17,19 +17,19 @@
  */
 import type { GroupId } from '#base';
 import type { ApplyTurn } from '../apply/apply-turn.ts';
-import type { Group } from '../group/group.ts';
-import type { CatalogMachine } from '../machine.ts';
 import type { CatalogChange } from '../node.ts';
 import type { Binding } from '../outcome.ts';
+import type { Moves } from '../placement/moves.ts';
 import { noSuchDatabase, notHere, outcomeUnknown, titleOf } from '../refusals.ts';
 import { markOf } from './crash-recovery.ts';
 import { Rebuilds, type RebuildsPorts } from './rebuilds.ts';
 import { RecoveredCopies, type RecoveredCopiesPorts } from './recovered-copies.ts';
+import { RowWork, type RowWorkPorts } from './row-work.ts';
 
-export interface HostingPorts extends Omit<RecoveredCopiesPorts & RebuildsPorts, 'isRebuilding' | 'isOrigin'> {
-  readonly catalog: () => CatalogMachine;
-  /** A group was closed and must not be stepped any more. */
-  readonly closed: (group: Group) => void;
+type RowPorts = RecoveredCopiesPorts & RebuildsPorts & RowWorkPorts;
+
+export interface HostingPorts extends Omit<RowPorts, 'isWithdrawn' | 'isOrigin' | 'mayWrite' | 'next'> {
+  readonly moves: Moves;
 }
 
 /** Changes of the catalog about a database. */
@@ -44,11 +44,15 @@ export class Hosting {
 
   readonly recoveries: RecoveredCopies;
   readonly rebuilds: Rebuilds;
+  readonly #work: RowWork;
 
   constructor(ports: HostingPorts) {
     this.#ports = ports;
-    this.recoveries = new RecoveredCopies({ ...ports, isRebuilding: (group) => this.rebuilds.has(group) });
-    this.rebuilds = new Rebuilds({ ...ports, isOrigin: (group) => this.recoveries.isOrigin(group) });
+    const mayWrite = (): boolean => this.#work.mayWrite;
+    const isWithdrawn = (group: GroupId): boolean => this.rebuilds.has(group);
+    this.recoveries = new RecoveredCopies({ ...ports, mayWrite, isWithdrawn });
+    this.rebuilds = new Rebuilds({ ...ports, mayWrite, isOrigin: (group) => this.recoveries.isOrigin(group) });
+    this.#work = new RowWork({ ...ports, next: () => this.recoveries.next() ?? this.rebuilds.next() });
   }
 
   /** Adds the effects of a catalog change to the turn that applies it. */
@@ -67,24 +71,28 @@ export class Hosting {
     const { feed, trash, limits, monotonicMs, lifecycle, replication } = this.#ports;
     for (const group of ended) feed.tombstone(group, () => trash.add(group, monotonicMs() + limits.trashDelayMs));
     for (const binding of begun) if (lifecycle.arrive(binding)) replication.begin(binding);
-    this.recoveries.advance();
+    this.#work.advance();
+  }
+
+  /** The store is repaired, and withdrawals are durable. */
+  start(): void {
+    this.#work.start();
   }
 
   /** Continues work that waited for the disk or for other work. */
   advance(): void {
-    this.recoveries.advance();
-    this.rebuilds.advance();
+    this.#work.advance();
+    this.rebuilds.tend();
   }
 
-  /** Stops after the current slices; the rest is done after the next start. */
+  /** Stops after the current slice; the rest is done after the next start. */
   close(): void {
-    this.recoveries.close();
-    this.rebuilds.close();
+    this.#work.close();
   }
 
   /** After `close`, resolves when nothing is written any more. */
   async settled(): Promise<void> {
-    await Promise.all([this.recoveries.settled(), this.rebuilds.settled()]);
+    await this.#work.settled();
   }
 
   /** Registers a database that an earlier process left; its replica may still have to start. */

@@ -35,6 +35,7 @@ export class LogFeed {
   #ended: (() => void)[] = [];
   readonly #inFlight = new Fifo<InFlight>();
   #inFlightBytes = 0;
+  #appendedBytes = 0;
 
   /** `levelOf` throws for an entry that must not be written here. */
   constructor(log: LogWriter, levelOf: (group: GroupId, entry: Entry) => number, monotonicMs: () => number) {
@@ -76,12 +77,28 @@ export class LogFeed {
   }
 
   /**
+   * Writes the log of a group that is not open once more, so that no older segment is needed for it. A crash between
+   * two batches would lose entries, so the log stays where it is unless it fits into one.
+   */
+  carry(log: RecoveredGroup, bytesMax: number): void {
+    this.flush();
+    this.found(log);
+    if (this.#writer.byteLength > bytesMax) this.#writer.take();
+    this.flush();
+  }
+
+  /**
    * Ends a group in the log, and calls back when that is durable. Nothing of this replica may be persisted afterwards
    * (C4).
    */
   tombstone(group: GroupId, ended: () => void): void {
     this.#writer.groupTombstone(group);
     this.#ended.push(ended);
+  }
+
+  /** Bytes that this process has appended. */
+  get appendedBytes(): number {
+    return this.#appendedBytes;
   }
 
   /** Number of appends that are not durable. */
@@ -109,6 +126,7 @@ export class LogFeed {
     const bytes = this.#writer.byteLength;
     if (bytes === 0) return;
     this.#inFlightBytes += bytes;
+    this.#appendedBytes += bytes;
     const batch = this.#log.append(this.#writer.take());
     const sinceMs = this.#monotonicMs();
     const ended = this.#ended.length > 0 ? this.#ended : NOTHING_ENDED;

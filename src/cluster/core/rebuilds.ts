@@ -4,33 +4,36 @@
  * ```
  *   dormant ── rows are incomplete or damaged ──> withdrawn: its history ends at the checkpoint, no applied row
  *     ── all rows rebuilt, durably ──> open: its log is applied from the checkpoint on
- *     ── its history is damaged ──> withdrawn until the next start
+ *     ── its history is damaged ──> withdrawn until the next start, or until the other replicas replace it (C46)
  * ```
  * A missing applied row is the durable mark: a start after a crash withdraws the database again. Its log keeps every
- * entry after the checkpoint, because nothing else makes a later one.
+ * entry after the checkpoint, because nothing else makes a later one. A closed replica from which another database is
+ * made (recovered-copies.ts) is rebuilt in the same way, and is not opened.
  *
  *   C43 A replica without whole rows answers no reads and takes no part in votes or quorums. Nothing but the rebuild
  *       reads or writes its rows, and a removed replica is cleared when its rebuild has ended.
+ *   C46 A replica whose history is damaged is given up while most members of its group are others: the catalog places
+ *       the database without this node, and the group removes the member by its own vote. The node may get a new
+ *       replica, with another id, which votes when it has caught up. So no replica votes without entries that it has
+ *       acknowledged.
  */
-import type { GroupId, Revision } from '#base';
+import type { DatabaseError, GroupId, ReplicaId, Revision } from '#base';
 import { isFaultOfRow } from '#database';
-import type { KvStore } from '#kv';
-import type { DiskLevel } from '#storage';
-import type { Machines } from '../machine.ts';
-import type { Reporter } from '../reporter.ts';
+import { NO_CHECKPOINT } from '#storage';
+import type { GroupPorts } from '../group/group-ports.ts';
+import type { Moves } from '../placement/moves.ts';
 import type { LostRows } from './crash-recovery.ts';
 import type { Lifecycle } from './group-lifecycle.ts';
+import type { LogFeed } from './log-feed.ts';
+import type { RowTask } from './row-work.ts';
 import type { Turns } from './turns.ts';
 
-export interface RebuildsPorts {
-  readonly kv: KvStore;
-  readonly machines: Pick<Machines, 'withdraw' | 'rebuild'>;
+export interface RebuildsPorts extends GroupPorts {
   readonly lifecycle: Lifecycle;
-  readonly reporter: Pick<Reporter, 'noteHistory' | 'wrote'>;
-  /** Makes every completed write durable. */
-  readonly syncStore: () => Promise<void>;
+  readonly moves: Pick<Moves, 'place'>;
+  readonly feed: LogFeed;
   readonly turns: Pick<Turns, 'run' | 'keep' | 'until'>;
-  readonly disk: () => DiskLevel;
+  readonly mayWrite: () => boolean;
   /** Returns whether a recovered database is made from the closed replica of this group. */
   readonly isOrigin: (group: GroupId) => boolean;
 }
@@ -54,9 +57,10 @@ export class Rebuilds {
   readonly #ports: RebuildsPorts;
   readonly #withdrawn = new Map<GroupId, Withdrawn>();
   #current: Withdrawn | undefined;
-  #running: Promise<void> | undefined;
-  #isStarted = false;
-  #isClosed = false;
+  /** Replicas with damaged histories, with whole rows or without. */
+  readonly #damaged = new Map<GroupId, ReplicaId>();
+  #carryAtBytes = 0;
+  #giveUpAtMs = 0;
 
   constructor(ports: RebuildsPorts) {
     this.#ports = ports;
@@ -82,7 +86,7 @@ export class Rebuilds {
     return this.#current !== undefined && !this.#isWanted(this.#current);
   }
 
-  /** Takes a dormant group out of service. It stays so when the store is synced. */
+  /** Takes a group that is not open out of service. It stays so when the store is synced. */
   async withdraw(lost: LostRows): Promise<void> {
     const { kv, machines, lifecycle, reporter } = this.#ports;
     const { binding, durable, fault } = lost;
@@ -94,66 +98,93 @@ export class Rebuilds {
     await machines.withdraw(kv, group, durable).catch((failure: unknown) => this.#fail(withdrawn, failure));
   }
 
-  /** Every withdrawal is durable. */
-  start(): void {
-    this.#isStarted = true;
-    this.advance();
+  /** A dormant group cannot be opened, because its history is damaged. Its rows stay as they are. */
+  abandon(group: GroupId, failure: DatabaseError): void {
+    const { catalog, lifecycle } = this.#ports;
+    const binding = catalog().bindingOf(group);
+    if (binding === undefined) return;
+    const { checkpoint: durable } = lifecycle.recovered(group) ?? { checkpoint: NO_CHECKPOINT };
+    const withdrawn = { binding, durable, fault: undefined, indexed: 0, hasFailed: false };
+    lifecycle.withdraw(group);
+    this.#withdrawn.set(group, withdrawn);
+    this.#fail(withdrawn, failure);
   }
 
-  /** Starts the next rebuild, if none is in progress and the disk has space: that of the shortest history. */
-  advance(): void {
-    if (!this.#isStarted || this.#running !== undefined || !this.#mayWrite) return;
+  /** The next rebuild: that of the shortest history. */
+  next(): RowTask | undefined {
     let next: Withdrawn | undefined;
     for (const each of this.#withdrawn.values()) {
       if (!this.#isWanted(each)) this.#withdrawn.delete(each.binding.group);
       else if (!each.hasFailed && each.durable.history.end < (next?.durable.history.end ?? Number.POSITIVE_INFINITY))
         next = each;
     }
-    if (next === undefined) return;
-    this.#current = next;
-    this.#running = this.#rebuild(next);
-    this.#ports.turns.keep(this.#running);
+    const found = next;
+    return found && (() => this.#rebuild(found));
   }
 
-  /** Stops after the current slice; the next start begins again. */
-  close(): void {
-    this.#isClosed = true;
+  /** The history of a replica is damaged: others replace it, where there are enough of them (C46). */
+  giveUp(group: GroupId): void {
+    const replica = this.#ports.lifecycle.replicaOf(group);
+    if (replica !== undefined) this.#damaged.set(group, replica);
   }
 
-  /** After `close`, resolves when nothing is written any more. */
-  async settled(): Promise<void> {
-    await this.#running;
+  /** Has damaged replicas replaced, and lets the log forget its older segments although they are still there. */
+  tend(): void {
+    const { feed, lifecycle, limits, monotonicMs } = this.#ports;
+    if (feed.appendedBytes >= this.#carryAtBytes) {
+      for (const each of this.#withdrawn.values()) {
+        const log = each.hasFailed && this.#isWanted(each) ? lifecycle.recovered(each.binding.group) : undefined;
+        if (log !== undefined && log.entries.length > 0) feed.carry(log, limits.carriedBytesMax);
+      }
+      this.#carryAtBytes = feed.appendedBytes + limits.carryEveryBytes;
+    }
+    if (this.#damaged.size === 0 || monotonicMs() < this.#giveUpAtMs) return;
+    for (const [group, replica] of this.#damaged) {
+      if (lifecycle.replicaOf(group) === replica) this.#placeElsewhere(group);
+      else this.#damaged.delete(group);
+    }
+    this.#giveUpAtMs = monotonicMs() + limits.placementLookMs;
   }
 
-  get #mayWrite(): boolean {
-    return !this.#isClosed && this.#ports.disk() === 'open';
+  #placeElsewhere(group: GroupId): void {
+    const { catalog, lifecycle, moves } = this.#ports;
+    const binding = catalog().bindingOf(group);
+    if (binding === undefined || !binding.isSettled || binding.replicas.length <= 2) return;
+    const others = lifecycle.nodesOf(binding.replicas);
+    // The replica of a learner is not placed by the catalog.
+    if (others.length < binding.replicas.length) moves.place(binding, others);
   }
 
   #isWanted({ binding: { group } }: Withdrawn): boolean {
     return this.#ports.lifecycle.isWithdrawn(group) || this.#ports.isOrigin(group);
   }
 
-  async #rebuild(current: Withdrawn): Promise<void> {
-    const { machines, turns } = this.#ports;
+  async #rebuild(current: Withdrawn): Promise<(() => void) | undefined> {
+    const { machines, mayWrite } = this.#ports;
     const { binding, durable } = current;
     const mayContinue = (indexed: number): boolean => {
       current.indexed = indexed;
-      return this.#mayWrite && this.#isWanted(current);
+      return mayWrite() && this.#isWanted(current);
     };
+    this.#current = current;
     const rebuilt = machines.rebuild(this.#ports, binding, durable, mayContinue);
     const isDone = await rebuilt.catch((failure: unknown) => this.#fail(current, failure));
     this.#current = undefined;
-    this.#running = undefined;
-    turns.run(() => {
-      if (isDone && !this.#isClosed) this.#restore(current);
-      this.advance();
-    });
+    if (isDone) return () => this.#restore(current);
+    return current.hasFailed ? () => undefined : undefined;
   }
 
   #fail(withdrawn: Withdrawn, failure: unknown): false {
     if (!isFaultOfRow(failure)) throw failure;
+    const { lifecycle, reporter } = this.#ports;
+    const { group } = withdrawn.binding;
+    const damage = { revision: failure.details.unreadable };
     withdrawn.hasFailed = true;
-    this.#ports.reporter.noteHistory({ kind: 'damaged', group: withdrawn.binding.group, fault: failure.message });
+    withdrawn.indexed = withdrawn.durable.history.end;
+    this.#carryAtBytes = 0;
+    this.giveUp(group);
+    lifecycle.noteDamage(group, damage);
+    reporter.noteHistory({ kind: 'damaged', group, fault: failure.message, ...damage });
     return false;
   }
 
@@ -162,6 +193,7 @@ export class Rebuilds {
     const { lifecycle, turns } = this.#ports;
     const { group: id } = binding;
     this.#withdrawn.delete(id);
+    if (this.#ports.isOrigin(id)) this.#ports.reporter.noteHistory({ kind: 'rebuilt', group: id });
     if (!lifecycle.restore(id)) return;
     const isIdle = !lifecycle.isShared(binding) && (lifecycle.logOf(id)?.entries ?? []).length === 0;
     if (isIdle) this.#tell(id, durable.revision);

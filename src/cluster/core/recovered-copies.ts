@@ -15,35 +15,28 @@
  *       the origin's log after them. Until it is durable, nothing of the origin is deleted.
  */
 import { type GroupId, LEVEL_FIRST, toTerm } from '#base';
-import type { KvBatch, KvStore } from '#kv';
+import type { KvBatch } from '#kv';
 import type { Entry, EntryId } from '#raft';
-import type { DiskLevel, RecoveredGroup } from '#storage';
+import type { RecoveredGroup } from '#storage';
 import type { ApplyTurn } from '../apply/apply-turn.ts';
+import type { GroupPorts } from '../group/group-ports.ts';
 import type { Replication } from '../group/remote-members.ts';
-import type { CoreLimits } from '../limits.ts';
-import type { DurableMark, Machines } from '../machine.ts';
+import type { DurableMark } from '../machine.ts';
 import type { Binding } from '../outcome.ts';
 import { markOf } from './crash-recovery.ts';
 import type { KeptLog, Lifecycle } from './group-lifecycle.ts';
 import type { LogFeed } from './log-feed.ts';
+import type { RowTask } from './row-work.ts';
 import type { Trash } from './trash.ts';
-import type { Turns } from './turns.ts';
 
-export interface RecoveredCopiesPorts {
-  readonly kv: KvStore;
-  readonly machines: Machines;
+export interface RecoveredCopiesPorts extends GroupPorts {
   readonly lifecycle: Lifecycle;
   readonly trash: Trash;
   readonly feed: LogFeed;
-  readonly limits: CoreLimits;
-  readonly monotonicMs: () => number;
-  /** Makes every completed write durable. */
-  readonly syncStore: () => Promise<void>;
-  readonly turns: Pick<Turns, 'run' | 'keep'>;
-  readonly disk: () => DiskLevel;
   readonly replication: Pick<Replication, 'begin'>;
-  /** Returns whether the rows of the group are being rebuilt. */
-  readonly isRebuilding: (group: GroupId) => boolean;
+  /** Returns whether the rows of the group are not whole. */
+  readonly isWithdrawn: (group: GroupId) => boolean;
+  readonly mayWrite: () => boolean;
 }
 
 /** A closed replica that is kept until the recovered one is complete. */
@@ -58,9 +51,6 @@ interface Origin {
 export class RecoveredCopies {
   readonly #ports: RecoveredCopiesPorts;
   readonly #origins = new Map<GroupId, Origin>();
-  #running: Promise<void> | undefined;
-  #isStarted = false;
-  #isClosed = false;
 
   constructor(ports: RecoveredCopiesPorts) {
     this.#ports = ports;
@@ -107,29 +97,10 @@ export class RecoveredCopies {
     turn.ended.push(origin.group);
   }
 
-  /** The store is repaired, so copying may start. */
-  start(): void {
-    this.#isStarted = true;
-    this.advance();
-  }
-
-  /** Starts the next copy, if none is in progress, its rows are whole and the disk has space. */
-  advance(): void {
-    if (!this.#isStarted || this.#running !== undefined || !this.#mayWrite) return;
-    const next = [...this.#origins.values()].find(({ group }) => !this.#ports.isRebuilding(group));
-    if (next === undefined) return;
-    this.#running = this.#copy(next);
-    this.#ports.turns.keep(this.#running);
-  }
-
-  /** Stops after the current slice; the rest is done after the next start. */
-  close(): void {
-    this.#isClosed = true;
-  }
-
-  /** After `close`, resolves when nothing is written any more. */
-  async settled(): Promise<void> {
-    await this.#running;
+  /** The next copy, of an origin whose rows are whole. */
+  next(): RowTask | undefined {
+    const next = [...this.#origins.values()].find(({ group }) => !this.#ports.isWithdrawn(group));
+    return next && (() => this.#copy(next));
   }
 
   /** A process that ended before the copy was complete may have marked the origin. */
@@ -137,29 +108,22 @@ export class RecoveredCopies {
     if (!this.#ports.trash.has(origin)) this.#ports.trash.mark(batch, origin);
   }
 
-  /** A full store ends the node, and so does anything that fills its disk. */
-  get #mayWrite(): boolean {
-    return !this.#isClosed && this.#ports.disk() === 'open';
-  }
-
-  async #copy(origin: Origin): Promise<void> {
-    const { kv, machines, lifecycle, syncStore, turns } = this.#ports;
+  async #copy(origin: Origin): Promise<(() => void) | undefined> {
+    const { kv, machines, lifecycle, syncStore, mayWrite } = this.#ports;
     const { group: from, binding } = origin;
     const isWanted = (): boolean =>
       this.#origins.get(from) === origin && lifecycle.awaitedOf(binding.group) !== undefined;
-    const isCopied = await machines.copyOrigin(kv, binding, () => this.#mayWrite && isWanted());
-    if (isCopied) await syncStore();
-    if (isCopied && isWanted()) {
-      const batch = kv.batch();
-      machines.recoverInto(batch, kv, binding);
-      this.#mark(batch, from);
-      origin.isMarked = true;
-      await kv.write(batch);
-      await syncStore();
-      turns.run(() => this.#begin(origin));
-    }
-    this.#running = undefined;
-    if (isCopied) turns.run(() => this.advance());
+    const isCopied = await machines.copyOrigin(kv, binding, () => mayWrite() && isWanted());
+    if (!isCopied) return undefined;
+    await syncStore();
+    if (!isWanted()) return () => undefined;
+    const batch = kv.batch();
+    machines.recoverInto(batch, kv, binding);
+    this.#mark(batch, from);
+    origin.isMarked = true;
+    await kv.write(batch);
+    await syncStore();
+    return () => this.#begin(origin);
   }
 
   /** The rows are durable: the logs follow, in this order. */

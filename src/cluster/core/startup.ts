@@ -21,6 +21,8 @@ import {
 import type { Turns } from './turns.ts';
 
 export interface StartupPorts extends RecoveryPorts {
+  /** Makes every completed write of the store durable. */
+  readonly syncStore: () => Promise<void>;
   readonly recovered: RecoveredLog;
   readonly parts: CoreParts;
   readonly turns: Turns;
@@ -43,10 +45,7 @@ export async function startUp(ports: StartupPorts): Promise<void> {
   const behind = openAll(turns, await mendDatabases(ports, unended));
   await turns.until(() => behind.every((group) => group.isSettled));
   if (lifecycle.awaited.length > 0) await beginAwaited(ports);
-  turns.run(() => {
-    hosting.recoveries.start();
-    hosting.rebuilds.start();
-  });
+  turns.run(() => hosting.start());
 }
 
 /** Repairs every database; returns a function that opens the groups with pending work. */
@@ -61,11 +60,7 @@ async function mendDatabases(
   checkFirst(here, recovered);
   const held = [...here, ...recoveries.origins];
   await removeStrayRows(ports, new Set(held.map(({ group }) => group)));
-  const plan = await recoverDatabases(ports, recovered, held, async (lost) => {
-    if (!lifecycle.isHere(lost.binding.group)) return false;
-    await rebuilds.withdraw(lost);
-    return true;
-  });
+  const plan = await recoverDatabases(ports, recovered, held, (lost) => rebuilds.withdraw(lost));
   // The log of a recovered replica that is not complete ends, too: it begins again.
   checkEnded(plan.orphans, (group) => trash.has(group) || lifecycle.awaitedOf(group)?.recovery !== undefined);
   endOrphans(ports, plan, unended);
@@ -76,7 +71,10 @@ async function mendDatabases(
   const ahead = plan.ahead.filter(({ group }) => !shared.has(group));
   if (ahead.length + plan.restarts.length + rebuilds.groups.length > 0) await ports.syncStore();
   beginLogs(plan.restarts, feed, lifecycle);
-  for (const { group, mark } of ahead) feed.checkpoint(group, mark);
+  for (const { group, mark } of ahead) {
+    feed.checkpoint(group, mark);
+    lifecycle.restart(group, mark);
+  }
   const open = [...shared, ...plan.behind];
   return () => open.map((group) => lifecycle.touch(group));
 }

@@ -4,7 +4,6 @@
  * An exception in a turn is a broken invariant or damaged data: no further turn runs, and the owner of the core is
  * notified.
  */
-import { Waiters } from './waiters.ts';
 
 export interface TurnsPorts {
   /** Runs the work after other pending work. */
@@ -13,9 +12,15 @@ export interface TurnsPorts {
   readonly end: () => void;
 }
 
+interface Waiter {
+  readonly isDone: () => boolean;
+  readonly resolve: () => void;
+  readonly reject: (failure: Error) => void;
+}
+
 export class Turns {
   readonly #ports: TurnsPorts;
-  readonly #waiters = new Waiters();
+  #waiters: readonly Waiter[] = [];
   #isAgain = false;
   #isDeaf = false;
   /** Log and store may be closed. */
@@ -60,7 +65,10 @@ export class Turns {
   end(): void {
     if (this.hasFailed || this.#isClosed) return;
     this.#ports.end();
-    this.#waiters.settle();
+    const done = this.#waiters.filter((waiter) => waiter.isDone());
+    if (done.length === 0) return;
+    this.#waiters = this.#waiters.filter((waiter) => !done.includes(waiter));
+    for (const waiter of done) waiter.resolve();
   }
 
   /** Schedules another turn for remaining work. */
@@ -73,10 +81,13 @@ export class Turns {
     });
   }
 
-  /** Resolves at the end of the first turn in which the condition holds. */
+  /** Resolves at the end of the first turn in which the condition holds, or at once. */
   async until(isDone: () => boolean): Promise<void> {
     if (this.#failure !== undefined) throw this.#failure;
-    await this.#waiters.until(isDone);
+    if (isDone()) return;
+    await new Promise<void>((resolve, reject) => {
+      this.#waiters = [...this.#waiters, { isDone, resolve, reject }];
+    });
   }
 
   /** Tracks background work: a failure stops the core. */
@@ -87,7 +98,8 @@ export class Turns {
   fail(failure: unknown): void {
     if (this.#failure !== undefined) return;
     this.#failure = failure instanceof Error ? failure : new Error(String(failure));
-    this.#waiters.fail(this.#failure);
+    for (const waiter of this.#waiters) waiter.reject(this.#failure);
+    this.#waiters = [];
     this.#onFailure(this.#failure);
   }
 

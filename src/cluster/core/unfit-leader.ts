@@ -14,25 +14,19 @@
  *        report no such reason. Other nodes transfer no leaderships to it meanwhile.
  */
 import { type NodeId, nodeOf, type ReplicaId } from '#base';
-import { everybody, type Input, memberStateOf, voteResult } from '#raft';
+import { everybody, memberStateOf, voteResult } from '#raft';
 import type { Group } from '../group/group.ts';
-import type { CoreLimits } from '../limits.ts';
+import type { GroupPorts } from '../group/group-ports.ts';
 import type { LogFeed } from './log-feed.ts';
 
 /** After such a gap between two checks this thread was suspended, and pending answers of the log are handled first. */
 const GAP_MS = 250;
 
-export interface UnfitLeaderPorts {
-  readonly limits: Pick<CoreLimits, 'electionWindowMs'>;
+export interface UnfitLeaderPorts extends Pick<GroupPorts, 'limits' | 'led' | 'isLeaving' | 'step'> {
   readonly feed: Pick<LogFeed, 'waitsSinceMs'>;
   readonly refusesWrites: () => boolean;
-  /** The groups that this node leads. */
-  readonly led: () => Iterable<Group>;
-  /** Returns whether a node drains. */
-  readonly isLeaving: (node: NodeId) => boolean;
   /** Returns whether a node drains, or refuses writes, too. */
   readonly isUnfit: (node: NodeId) => boolean;
-  readonly step: (group: Group, input: Input) => void;
 }
 
 export class UnfitLeader {

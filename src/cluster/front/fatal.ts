@@ -4,6 +4,7 @@
  */
 import { DatabaseError } from '#base';
 import { isCorruptRecord } from '#database';
+import { isHistoryDamage } from '#kv';
 import type { Logger } from '#observability';
 import { isStoreDamage, RESTORE_HINT } from '#storage';
 import { DUPLICATE_PROCESS } from '../refusals.ts';
@@ -15,13 +16,13 @@ export const EXIT_FATAL = 70;
 const EXIT_DUPLICATE = 78;
 
 const DAMAGE_HINT =
-  'Check disk and memory. The next start makes damaged and missing rows again, from the events. ' +
-  `If it refuses because events are damaged: ${RESTORE_HINT}`;
+  'Check disk and memory. The next start makes damaged and missing rows again, from the events, or takes a database ' +
+  `with damaged events out of service. If it refuses: ${RESTORE_HINT}`;
 
 /** Where it happened: in the thread of the clients, of the core, or of the scrub. */
 export type Isolate = 'front' | 'core' | 'scrub';
 
-/** Traces of the process: a line in its log, and a note in its data directory if rows were damaged. */
+/** Traces of the process: a line in its log, and a note in its data directory if data were damaged. */
 export interface Remains {
   readonly logger: Logger;
   readonly dataDirectory: string;
@@ -31,7 +32,7 @@ export interface Remains {
 export function stopProcess({ logger, dataDirectory }: Remains, isolate: Isolate, failure: unknown): never {
   const reason = failure instanceof DatabaseError ? failure.details.reason : undefined;
   const error = failure instanceof Error ? failure : new Error(String(failure));
-  const isDamaged = isCorruptRecord(failure) || isStoreDamage(failure);
+  const isDamaged = isCorruptRecord(failure) || isHistoryDamage(failure) || isStoreDamage(failure);
   if (isDamaged) noteOrLog({ logger, dataDirectory }, error);
   const advice = isDamaged ? { advice: DAMAGE_HINT } : {};
   const exitCode = reason === DUPLICATE_PROCESS ? EXIT_DUPLICATE : EXIT_FATAL;

@@ -31,7 +31,7 @@ import type { Administers } from '../admin/administration.ts';
 import { CatalogLease } from '../catalog/catalog-lease.ts';
 import { type CatalogState, LiveCatalog, leadsWithOthers } from '../catalog/catalog-mirror.ts';
 import { type CoreLimits, LIMITS } from '../limits.ts';
-import type { CoreLink, HistoryNote, Report, Settlement, Token } from '../link.ts';
+import type { CoreLink, Damage, HistoryNote, Report, Settlement, Token } from '../link.ts';
 import {
   type CatalogMirror,
   type ClientAddresses,
@@ -112,8 +112,8 @@ export class FrontNode implements Node, Administers {
   readonly #leaders = new Map<GroupId, NodeId | undefined>();
   /** The diverged replicas of this node (C42), which count as absent. */
   readonly #diverged = new Set<GroupId>();
-  /** Databases whose rows are being rebuilt (C43): their replicas count as absent, too. */
-  readonly #rebuilding: Set<GroupId>;
+  /** Databases whose rows are being rebuilt, or cannot be (C43): their replicas count as absent, too. */
+  readonly #withdrawn: Map<GroupId, Damage | undefined>;
   /** Groups that the core has reported on since this process started; the first request opens a group. */
   readonly #confirmed = new Set<GroupId>();
   #turn: Turn = new Turn();
@@ -131,7 +131,7 @@ export class FrontNode implements Node, Administers {
     const { limits = LIMITS, monotonicMs } = ports;
     this.#lease = new CatalogLease({ limits, monotonicMs, ask: () => this.confirmedLatest(CATALOG_GROUP) });
     this.#revisions = new RevisionWaits(ports.storedRevision);
-    this.#rebuilding = new Set(ports.rebuilding);
+    this.#withdrawn = new Map(Array.from(ports.rebuilding ?? [], (group) => [group, undefined]));
     ports.link.onReport((report) => this.#take(report));
   }
 
@@ -167,7 +167,8 @@ export class FrontNode implements Node, Administers {
     return absenceOf(binding, this.identity.node, {
       isHere: this.#own(binding) !== undefined,
       hasDiverged: this.#diverged.has(group),
-      isRebuilding: this.#rebuilding.has(group),
+      isWithdrawn: this.#withdrawn.has(group),
+      damage: this.#withdrawn.get(group),
       shown: this.#revisions.ahead(group),
       leader: this.#leaders.get(group),
       disk: this.#ports.disk(),
@@ -400,7 +401,7 @@ export class FrontNode implements Node, Administers {
   #soleHolder(group: GroupId): NodeId | undefined {
     const replicas = this.#catalog.bindingOf(group)?.replicas;
     const only = replicas?.length === 1 ? replicas[0] : undefined;
-    const isNone = only === undefined || this.#leaders.has(group) || this.#rebuilding.has(group);
+    const isNone = only === undefined || this.#leaders.has(group) || this.#withdrawn.has(group);
     return isNone ? undefined : nodeOf(only);
   }
 
@@ -452,7 +453,7 @@ export class FrontNode implements Node, Administers {
   }
 
   #forgetReplica(group: GroupId): void {
-    for (const known of [this.#leaders, this.#diverged, this.#rebuilding]) known.delete(group);
+    for (const known of [this.#leaders, this.#diverged, this.#withdrawn]) known.delete(group);
   }
 
   /** Forgets the revisions that a diverged replica has shown; its waiting requests are relayed to other nodes. */
@@ -460,8 +461,9 @@ export class FrontNode implements Node, Administers {
     const { group } = note;
     const name = this.#catalog.bindingOf(group)?.name;
     this.#ports.onHistory?.(note, group === CATALOG_GROUP ? CATALOG_TITLE : titleOf(name));
-    if (note.kind === 'rebuilding') this.#rebuilding.add(group);
-    if (note.kind === 'rebuilt') this.#rebuilding.delete(group);
+    if (note.kind === 'rebuilding' || note.kind === 'damaged')
+      this.#withdrawn.set(group, note.kind === 'damaged' ? note : undefined);
+    if (note.kind === 'rebuilt') this.#withdrawn.delete(group);
     if (note.kind !== 'diverged') return;
     this.#diverged.add(group);
     this.#confirmed.delete(group);
@@ -469,7 +471,7 @@ export class FrontNode implements Node, Administers {
   }
 
   #counts(group: GroupId): boolean {
-    return this.#catalog.has(group) && !this.#diverged.has(group) && !this.#rebuilding.has(group);
+    return this.#catalog.has(group) && !this.#diverged.has(group) && !this.#withdrawn.has(group);
   }
 
   /** The replica of this node among those of a database. */

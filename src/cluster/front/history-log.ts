@@ -17,8 +17,9 @@ export function historyLog(logger: Logger): (note: HistoryNote, title: Title) =>
       else logger.error('database-rebuilding', { group, of: title, error: new Error(fault) });
     } else if (note.kind === 'rebuilt') logger.info('database-rebuilt', { group: note.group, of: title });
     else if (note.kind === 'damaged') {
-      const { group, fault } = note;
-      logger.error('database-damaged', { group, of: title, error: new Error(fault), advice: DAMAGED_ADVICE });
+      const { group, fault, revision } = note;
+      const error = new Error(fault);
+      logger.error('database-damaged', { group, of: title, unreadable: revision, error, advice: DAMAGED_ADVICE });
     } else {
       const { group, node, acknowledged } = note;
       logger.warn('acknowledged-entries-lost', { group, of: title, peer: node, acknowledged, advice: LOST_ADVICE });
@@ -38,6 +39,6 @@ export function logRecoveries({ catalog }: Pick<Node, 'catalog'>, logger: Logger
 
 const DIVERGED_ADVICE =
   'clients may have been answered from either history: the replica on this node is kept unchanged and not used; compare both, then replace this node (docs/operations/recovery.md)';
-const DAMAGED_ADVICE = `the database is out of service on this node, because its events are damaged, too: ${RESTORE_HINT}`;
+const DAMAGED_ADVICE = `the database is out of service on this node, because its events are damaged, too. Two other replicas replace this one by themselves. Without them: ${RESTORE_HINT}`;
 const LOST_ADVICE =
   'the disk of that node was restored to an earlier state: it gets the entries again; never restore the data directory of a member';

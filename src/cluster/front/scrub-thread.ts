@@ -4,6 +4,7 @@
  * and a store without tables has nothing that an earlier process has written. Damaged rows end the process.
  */
 import { Worker } from 'node:worker_threads';
+import { DatabaseError, type GroupId } from '#base';
 import type { Logger, Metrics } from '#observability';
 import { hasTable } from '../store/silent-ends.ts';
 import { type SentFailure, unpackFailure } from '../thread/core-thread-messages.ts';
@@ -54,14 +55,18 @@ export interface StoreWatchPorts {
   readonly storeDirectory: string;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  readonly pace?: Partial<ScrubPace> | undefined;
+  /** The history of this database is damaged; called in each round. */
+  readonly onDamaged: (group: GroupId) => void;
 }
 
 const REVISIONS_LOGGED = 1000;
 const SEGMENT_ADVICE =
-  'the transactions of these revisions cannot be read on this node, and everything else can. Check the disk. In a cluster, replace this node (docs/operations/recovery.md)';
+  'the transactions of these revisions cannot be read on this node, and everything else can. Check the disk. Two other replicas replace this one by themselves; without them, restore the database (docs/operations/runbooks/store-corruption.md)';
 
 /** Starts the scrub. Close it before the store. */
-export function watchStore({ dataDirectory, storeDirectory, logger, metrics }: StoreWatchPorts): ScrubThread {
+export function watchStore(ports: StoreWatchPorts): ScrubThread {
+  const { dataDirectory, storeDirectory, logger, metrics, pace } = ports;
   const bytes = metrics.counter('cairn_store_scrub_bytes_total', {});
   const round = metrics.gauge('cairn_store_scrub_round_timestamp_seconds', {});
   const segments = metrics.gauge('cairn_segments_damaged', {});
@@ -69,6 +74,7 @@ export function watchStore({ dataDirectory, storeDirectory, logger, metrics }: S
   let damaged = 0;
   return new ScrubThread({
     storeDirectory,
+    pace,
     onVerified: (verified) => {
       bytes.add(verified.bytes);
       if (!verified.isWholeRound) return;
@@ -81,6 +87,8 @@ export function watchStore({ dataDirectory, storeDirectory, logger, metrics }: S
       segments.set(damaged);
       const named = { count: revisions.length, revisions: revisions.slice(0, REVISIONS_LOGGED) };
       logger.error('segment-damaged', { error, ...named, advice: SEGMENT_ADVICE });
+      const group = error instanceof DatabaseError ? error.details.damaged : undefined;
+      if (group !== undefined) ports.onDamaged(group);
     },
     onFailure: (failure) => stopProcess({ logger, dataDirectory }, 'scrub', failure),
   });

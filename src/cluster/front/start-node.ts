@@ -1,7 +1,7 @@
 /** Starts a node: opens its data directory, starts the core thread (which may start the log's), returns the front. */
 import { DatabaseError, type GroupId, type NodeId, type Revision, toRevision } from '#base';
 import { DatabaseReader } from '#database';
-import type { KvReader } from '#kv';
+import { isHistoryDamage, type KvReader } from '#kv';
 import type { Logger, Metrics } from '#observability';
 import {
   compactionBytesMax,
@@ -119,7 +119,7 @@ export async function startNode(options: NodeOptions): Promise<Node & Administer
   const leave = async (failure: unknown): Promise<never> => {
     await core.abandon();
     await store.close();
-    if (isStoreDamage(failure)) noteOrLog({ logger, dataDirectory }, failure);
+    if (isStoreDamage(failure) || isHistoryDamage(failure)) noteOrLog({ logger, dataDirectory }, failure);
     throw namingFiles(failure, places);
   };
   const { peerPort, ...opened } = await opening.catch(leave);
@@ -127,7 +127,7 @@ export async function startNode(options: NodeOptions): Promise<Node & Administer
   const fault = faultIn(opened.catalog.nodes, identity.node, joining.links !== undefined);
   if (fault !== undefined) await leave(fault);
   const stopLooking = lookAgain(watchDisk({ guard, link: core, logger, metrics }), { logger, dataDirectory });
-  const scrub = watchStore({ ...places, logger, metrics });
+  const scrub = watchStore({ ...places, logger, metrics, onDamaged: (group) => core.damaged(group) });
   const sizes = watchSizes({ ...places, store, logger, metrics });
   const quotas = new DatabaseQuotas({ quotas: options.quotas ?? [], store, logger, metrics });
   const front = new FrontNode({

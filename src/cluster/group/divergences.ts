@@ -7,16 +7,12 @@
  */
 import type { GroupId, NodeId } from '#base';
 import type { KvStore } from '#kv';
-import type { Input } from '#raft';
 import type { Divergence } from '../link.ts';
-import type { Reporter } from '../reporter.ts';
 import { divergedKey, readDiverged, writeDiverged } from '../store/node-rows.ts';
 import type { Group } from './group.ts';
+import type { GroupPorts } from './group-ports.ts';
 
-export interface DivergencesPorts {
-  readonly kv: KvStore;
-  readonly reporter: Pick<Reporter, 'noteHistory'>;
-  readonly step: (group: Group, input: Input) => void;
+export interface DivergencesPorts extends Pick<GroupPorts, 'kv' | 'reporter' | 'step'> {
   readonly leadership: { giveUpIn(group: Group): void };
   readonly turns: { keep(work: Promise<void>): void };
 }

@@ -16,18 +16,12 @@
  *        succeeds, the group stays led here for an election window.
  */
 import { CATALOG_GROUP, type NodeId, nodeOf, type ReplicaId } from '#base';
-import { type Fact, type Input, lastId, members, type Peer } from '#raft';
-import type { CoreLimits } from '../limits.ts';
+import { type Fact, lastId, members, type Peer } from '#raft';
 import type { Group } from './group.ts';
+import type { GroupPorts } from './group-ports.ts';
 import { inTurn } from './leader-balance.ts';
 
-export interface DrainTransfersPorts {
-  readonly limits: Pick<CoreLimits, 'electionWindowMs' | 'transfersIdleMs' | 'transfersMax' | 'transferWaitMs'>;
-  readonly monotonicMs: () => number;
-  /** Returns whether a node drains, too, so that it would have to transfer the leadership again. */
-  readonly isLeaving: (node: NodeId) => boolean;
-  readonly step: (group: Group, input: Input) => void;
-}
+export type DrainTransfersPorts = Pick<GroupPorts, 'limits' | 'monotonicMs' | 'isLeaving' | 'step'>;
 
 /** A transfer in progress. */
 interface Moving {

@@ -9,23 +9,15 @@
  * A follower asks when it has a new leader, and when it has written something since its last request, about once a
  * second; an idle group sends nothing. Messages may be lost; a request without an answer is repeated.
  */
-import { compareBytes, type GroupId, type NodeId, nodeOf, type ReplicaId } from '#base';
+import { compareBytes, type NodeId, nodeOf, type ReplicaId } from '#base';
 import type { HistoryVerdict } from '#database';
-import type { KvReader } from '#kv';
-import type { EntryId, Fact, Input } from '#raft';
-import type { Machines } from '../machine.ts';
+import type { EntryId, Fact } from '#raft';
 import type { HistoryItem } from '../peer/forward.ts';
 import { type Divergences, differenceOf } from './divergences.ts';
 import type { Group } from './group.ts';
+import type { GroupPorts } from './group-ports.ts';
 
-export interface HistoriesPorts {
-  readonly node: NodeId;
-  readonly kv: KvReader;
-  readonly machines: Pick<Machines, 'compareHistory'>;
-  readonly find: (id: GroupId) => Group | undefined;
-  /** Sends a message to another node at the end of the turn; it may be lost. */
-  readonly post: (to: NodeId, item: HistoryItem) => void;
-  readonly step: (group: Group, input: Input) => void;
+export interface HistoriesPorts extends Pick<GroupPorts, 'node' | 'kv' | 'machines' | 'find' | 'post' | 'step'> {
   readonly divergences: Pick<Divergences, 'found'>;
 }
 

@@ -11,29 +11,20 @@
  *        another entry is committed at their index, or as unknown; never as failed.
  *   C12  A node that does not lead a group adds no entries to it, and names the leader to other nodes.
  */
-import { type NodeId, nodeOf, type ReplicaId } from '#base';
-import type { Fact, Input } from '#raft';
-import type { CoreLimits } from '../limits.ts';
+import { nodeOf, type ReplicaId } from '#base';
+import type { Fact } from '#raft';
 import { noLeader, outcomeUnknown } from '../refusals.ts';
-import type { Reporter } from '../reporter.ts';
 import { DrainTransfers } from './drain-transfers.ts';
 import type { Group } from './group.ts';
-import type { GroupTimers } from './group-timers.ts';
+import type { GroupPorts } from './group-ports.ts';
 import type { ReadBarrier } from './read-barrier.ts';
 
 /** Interval of the checks for timeouts. */
 const EXPIRE_MS = 500;
 
-export interface LeadershipPorts {
-  readonly limits: CoreLimits;
-  readonly reporter: Reporter;
-  readonly timers: GroupTimers;
+export interface LeadershipPorts extends GroupPorts {
   readonly reads: ReadBarrier;
   readonly intake: { passOn(group: Group): void; release(group: Group): void };
-  /** Returns whether another node drains. */
-  readonly isLeaving: (node: NodeId) => boolean;
-  readonly monotonicMs: () => number;
-  readonly step: (group: Group, input: Input) => void;
 }
 
 /** Start times before which a wait has timed out: for a leader, and for an outcome. */

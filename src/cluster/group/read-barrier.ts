@@ -6,22 +6,16 @@
  * (C5). Waiting reads are in group-reads.ts. A read of a given revision does not come here: it waits in
  * front/revision-waits.ts.
  */
-import type { DatabaseError } from '#base';
-import type { Effect, Input, Refusal } from '#raft';
+import type { Effect, Refusal } from '#raft';
 import type { CoreLimits } from '../limits.ts';
 import type { ReadRequest, Settlement, Token } from '../link.ts';
 import { draining, noLeader, readsFull } from '../refusals.ts';
-import type { Reporter } from '../reporter.ts';
 import type { Group } from './group.ts';
+import type { GroupPorts } from './group-ports.ts';
 import { tokensOf, type WaitingRead } from './group-reads.ts';
 
-export interface ReadBarrierPorts {
-  readonly reporter: Reporter;
+export interface ReadBarrierPorts extends Pick<GroupPorts, 'reporter' | 'touch' | 'absence' | 'monotonicMs' | 'step'> {
   readonly limits: Pick<CoreLimits, 'pendingReadsMax' | 'leaderWaitMs'>;
-  readonly touch: (id: ReadRequest['group']) => Group | undefined;
-  readonly absence: (id: ReadRequest['group']) => DatabaseError;
-  readonly monotonicMs: () => number;
-  readonly step: (group: Group, input: Input) => void;
 }
 
 type ReadReady = Extract<Effect, { readonly kind: 'read-ready' }>;

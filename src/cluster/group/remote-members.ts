@@ -21,31 +21,17 @@ import {
   type Message,
   members,
 } from '#raft';
-import type { DiskLevel } from '#storage';
-import type { CoreLimits } from '../limits.ts';
 import type { Binding } from '../outcome.ts';
 import type { Envelope } from '../peer/links.ts';
-import type { Peers } from '../peer/peers.ts';
 import type { AskingPace } from './asking-pace.ts';
 import type { Group } from './group.ts';
-import type { GroupTimers } from './group-timers.ts';
+import type { GroupPorts } from './group-ports.ts';
 import { inTurn } from './leader-balance.ts';
 import { LogTails } from './log-tails.ts';
 import { Outbox } from './outbox.ts';
 
-export interface ReplicationPorts {
-  readonly peers: Peers;
-  readonly limits: CoreLimits;
-  readonly timers: GroupTimers;
+export interface ReplicationPorts extends GroupPorts {
   readonly asking: AskingPace;
-  /** Returns whether a node drains, this one included. */
-  readonly isLeaving: (node: NodeId) => boolean;
-  readonly touch: (id: Group['id']) => Group | undefined;
-  readonly step: (group: Group, input: Input) => void;
-  readonly monotonicMs: () => number;
-  /** Returns whether a node is another one of the cluster. */
-  readonly isKnown: (node: NodeId) => boolean;
-  readonly disk: () => DiskLevel;
   readonly catchUp: { heard(group: Group, envelope: Pick<Envelope, 'from' | 'message'>): void };
 }
 

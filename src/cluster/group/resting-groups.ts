@@ -11,22 +11,17 @@
  *        is unchanged since then. An individual message, a change or the end of its row, and its own
  *        end wake it; a silent node wakes the groups that rest on its tables before they have to act.
  */
-import type { GroupId, NodeId } from '#base';
-import { type Input, nextBeatAt, REPLICATION } from '#raft';
-import type { CoreLimits } from '../limits.ts';
+import type { NodeId } from '#base';
+import { nextBeatAt, REPLICATION } from '#raft';
 import type { ReceivedTables } from '../peer/peer-codec.ts';
 import { SentTable } from '../peer/sent-table.ts';
 import type { Group } from './group.ts';
+import type { GroupPorts } from './group-ports.ts';
 import type { RestPlace } from './group-rest.ts';
-import type { GroupTimers } from './group-timers.ts';
 import { ReceivedTable, type RowsOfTable } from './received-table.ts';
 import type { Replication } from './remote-members.ts';
 
-export interface RestingPorts {
-  readonly limits: Pick<CoreLimits, 'electionWindowMs'>;
-  readonly timers: GroupTimers;
-  readonly find: (id: GroupId) => Group | undefined;
-  readonly step: (group: Group, input: Input) => void;
+export interface RestingPorts extends Pick<GroupPorts, 'limits' | 'timers' | 'find' | 'step'> {
   readonly replication: Pick<Replication, 'deliver' | 'outbox'>;
 }
 

@@ -33,14 +33,12 @@ import {
 import { isDatabaseName } from '#model';
 import { PAYLOAD_BYTES_MAX } from '#storage';
 import type { Group } from '../group/group.ts';
+import type { GroupPorts } from '../group/group-ports.ts';
 import type { Lost, Waiting } from '../group/group-proposals.ts';
 import type { Histories } from '../group/histories.ts';
-import { isWithinShare, type NodeMemory } from '../group/node-memory.ts';
-import type { CoreLimits } from '../limits.ts';
+import { isWithinShare } from '../group/node-memory.ts';
 import type { CreateRequest, Proposal, Token } from '../link.ts';
-import type { Machines } from '../machine.ts';
 import type { ClockItem, DepartureItem, FenceItem, ForwardItem } from '../peer/forward.ts';
-import type { Peers } from '../peer/peers.ts';
 import {
   draining,
   forwardsFull,
@@ -52,19 +50,9 @@ import {
   payloadTooLarge,
   type Title,
 } from '../refusals.ts';
-import type { Reporter } from '../reporter.ts';
 
-export interface ForwardsPorts {
-  readonly peers: Peers;
-  readonly limits: CoreLimits;
-  readonly reporter: Reporter;
-  readonly monotonicMs: () => number;
-  readonly touch: (id: GroupId) => Group | undefined;
-  readonly machines: Pick<Machines, 'faultInForwarded' | 'isRepeatable'>;
+export interface ForwardsPorts extends GroupPorts {
   readonly lifecycle: { titleOf(group: GroupId): Title };
-  readonly memory: Pick<NodeMemory, 'forwarded'>;
-  /** Returns whether a node is another one of the cluster. */
-  readonly isKnown: (node: NodeId) => boolean;
   /** Looked up when a message for them has arrived. */
   readonly parts: {
     readonly cluster: {

@@ -6,24 +6,12 @@
  * disk, and requests beyond a limit. A request for a group that another node leads is forwarded to it. An accepted
  * request is answered, unless the process ends first (C2).
  */
-import {
-  CATALOG_GROUP,
-  type Clock,
-  type DatabaseError,
-  nodeOf,
-  type Random,
-  toDatabaseId,
-  unreachable,
-  uuidv7,
-} from '#base';
-import type { Input, Proposed, Refusal } from '#raft';
-import type { DiskLevel } from '#storage';
+import { CATALOG_GROUP, type DatabaseError, nodeOf, toDatabaseId, unreachable, uuidv7 } from '#base';
+import type { Proposed, Refusal } from '#raft';
 import type { Group } from '../group/group.ts';
+import type { GroupPorts } from '../group/group-ports.ts';
 import type { Waiting } from '../group/group-proposals.ts';
-import type { NodeMemory } from '../group/node-memory.ts';
-import type { CoreLimits } from '../limits.ts';
 import { type Commands, type CreateRequest, isForeign, type NewDatabase, type Proposal } from '../link.ts';
-import type { Machines } from '../machine.ts';
 import type { Placement, SpreadView } from '../placement/placement.ts';
 import {
   backlogFull,
@@ -38,31 +26,17 @@ import {
   uncommittedFull,
   waitingFull,
 } from '../refusals.ts';
-import type { Reporter } from '../reporter.ts';
 import type { Forwards } from './forwards.ts';
 
-export interface IntakePorts {
-  readonly machines: Machines;
-  readonly limits: CoreLimits;
-  readonly clock: Clock;
-  readonly random: Random;
+export interface IntakePorts extends GroupPorts {
   readonly placement: Placement;
   /** The view for placing databases. */
   readonly view: () => SpreadView;
-  readonly reporter: Reporter;
   readonly forwards: Forwards;
-  readonly memory: NodeMemory;
-  readonly disk: () => DiskLevel;
   /** Time by which the clock of this node is ahead of the others, if it is too far to assign times (C41). */
   readonly clockFar: () => number | undefined;
   /** Feature level of the cluster: nothing above it is written. */
   readonly level: () => number;
-  /** Returns the group, opened if needed; undefined when it is not on this node. */
-  readonly touch: (id: Proposal['group']) => Group | undefined;
-  /** Reason why it is not. */
-  readonly absence: (id: Proposal['group']) => DatabaseError;
-  readonly monotonicMs: () => number;
-  readonly step: (group: Group, input: Input) => void;
 }
 
 /** Requests of one turn, from this node or another. */

@@ -152,9 +152,10 @@ async function mendedCopies(store: LedgerStore, parts: Parts): Promise<ReadonlyM
     const source = heldAs(binding, parts);
     if (source !== undefined) held.set(binding, source);
   }
-  const syncStore = (): Promise<void> => store.checkpointFiles();
-  const ports = { kv: store, syncStore, machines, isSuspect: true };
-  await recoverDatabases(ports, log, [...held.values()]);
+  const ports = { kv: store, syncStore: () => store.checkpointFiles(), machines, isSuspect: true };
+  await recoverDatabases(ports, log, [...held.values()], async ({ binding, durable }) => {
+    await machines.rebuild(ports, binding, durable, () => true);
+  });
   const copies = new Map<GroupId, StoppedCopy>();
   for (const [binding, { group: origin }] of held) {
     const applied = appliedIn(store, origin);

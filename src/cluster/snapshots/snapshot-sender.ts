@@ -11,27 +11,16 @@
  *   C16  A node sends few snapshots at a time, one part of each per turn, and no part that the member has
  *        not requested: the member bounds the data in flight, and only the next parts are in memory here.
  */
-import { Fifo, type GroupId, type NodeId, nodeOf, type Random, type ReplicaId, type Term } from '#base';
-import { isHistoryDamage, type KvReader } from '#kv';
-import type { Input } from '#raft';
+import { Fifo, type NodeId, nodeOf, type ReplicaId, type Term } from '#base';
+import { isHistoryDamage } from '#kv';
 import type { Group } from '../group/group.ts';
-import type { CoreLimits } from '../limits.ts';
-import type { Machines } from '../machine.ts';
-import type { Peers } from '../peer/peers.ts';
+import type { GroupPorts } from '../group/group-ports.ts';
 import type { EndReason, SnapshotAsk, SnapshotContent, SnapshotEnd, SnapshotLetter } from '../peer/snapshot-letter.ts';
 import type { SnapshotObserver } from '../peer/snapshot-observer.ts';
 import type { StateExport, StatePart } from '../state-transfer.ts';
 
-export interface SnapshotPorts {
-  readonly kv: KvReader;
-  readonly peers: Peers;
-  readonly machines: Machines;
-  readonly limits: CoreLimits;
+export interface SnapshotPorts extends GroupPorts {
   readonly snapshotObserver: SnapshotObserver;
-  readonly monotonicMs: () => number;
-  readonly random: Random;
-  readonly step: (group: Group, input: Input) => void;
-  readonly touch: (id: GroupId) => Group | undefined;
   readonly turns: { again(): void; keep(work: Promise<void>): void; run(work: () => void): void };
 }
 

@@ -5,19 +5,16 @@
  * or the whole catalog (state-transfer.ts).
  */
 import type { ReplicaId, Term } from '#base';
-import type { KvStore } from '#kv';
 import type { Snapshot } from '#raft';
 import type { Group } from '../group/group.ts';
+import type { GroupPorts } from '../group/group-ports.ts';
 import type { AppliedMark, DurableMark } from '../machine.ts';
 import type { SnapshotLetter } from '../peer/snapshot-letter.ts';
 import type { CheckedPart } from '../state-transfer.ts';
 import { SnapshotReceiver, type SnapshotReceiverPorts } from './snapshot-receiver.ts';
 import { SnapshotSender } from './snapshot-sender.ts';
 
-export interface SnapshotsPorts extends SnapshotReceiverPorts {
-  readonly kv: KvStore;
-  /** Makes every completed write durable. */
-  readonly syncStore: () => Promise<void>;
+export interface SnapshotsPorts extends SnapshotReceiverPorts, Pick<GroupPorts, 'syncStore'> {
   readonly feed: { begin(group: Group, mark: DurableMark, snapshot: Snapshot): void };
 }
 

@@ -4,7 +4,7 @@
  * Damage may be found long after a start, and the node is restarted automatically: without the note it would serve the
  * damaged rows again until the damage is found once more. With the line `group N`, the next start rebuilds the rows of
  * that database from its history, in the background. With the line `store`, LevelDB is removed before, so that all
- * databases are rebuilt. With neither, the start audits the rows of every database.
+ * databases are rebuilt. After a text without either, the start audits the rows of every other database.
  */
 import { closeSync, fsyncSync, openSync, readFileSync, rmSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
@@ -20,6 +20,8 @@ export interface DamageNote {
   readonly text: string;
   /** Databases whose rows are damaged. */
   readonly groups: readonly GroupId[];
+  /** The rows of any other database may be damaged, too. */
+  readonly isVague: boolean;
   /** LevelDB is damaged as a whole. */
   readonly isOfStore: boolean;
 }
@@ -34,13 +36,18 @@ export function readDamageNote(dataDirectory: string): DamageNote | undefined {
     throw new DatabaseError('invalid_argument', message, { details: { reason: 'DataDirectoryUnusable' } });
   }
   const lines = readFileSync(path, 'utf8').trimEnd().split('\n');
-  const text = lines.filter((line) => line !== STORE_LINE && !GROUP_LINE.test(line));
+  const isText = (line: string): boolean => line !== STORE_LINE && !GROUP_LINE.test(line);
   const groups = lines.flatMap((line) => GROUP_LINE.exec(line)?.[1] ?? []).map((group) => toGroupId(Number(group)));
-  return { text: text.join('\n'), groups, isOfStore: lines.includes(STORE_LINE) };
+  // Each text that names what is damaged is followed by its lines.
+  const isVague = lines.some((line, place) => isText(line) && isText(lines[place + 1] ?? ''));
+  return { text: lines.filter(isText).join('\n'), groups, isVague, isOfStore: lines.includes(STORE_LINE) };
 }
 
 /** Appends the text to the note. */
-export function noteDamage(dataDirectory: string, { text, groups, isOfStore }: DamageNote): void {
+export function noteDamage(
+  dataDirectory: string,
+  { text, groups, isOfStore }: Pick<DamageNote, 'text' | 'groups' | 'isOfStore'>,
+): void {
   const lines = [text, ...groups.map((group) => `group ${group}`), ...(isOfStore ? [STORE_LINE] : [])];
   write(dataDirectory, 'a', lines.map((line) => `${line}\n`).join(''));
 }

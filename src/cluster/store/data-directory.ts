@@ -115,7 +115,7 @@ export async function openDataDirectory(directory: string, options: DataDirector
     settleLog(directory, identity.storeId);
     const files = { dataDirectory: directory, storeDirectory, logDirectory, store };
     const damaged = new Set(noted?.groups);
-    return { ...files, guard, identity, isSuspect: noted !== undefined && damaged.size === 0, damaged, clearSuspicion };
+    return { ...files, guard, identity, isSuspect: noted?.isVague === true, damaged, clearSuspicion };
   } catch (failure) {
     await store.close();
     throw failure;
@@ -229,7 +229,7 @@ function lost(lacking: string, left: string): DatabaseError {
 
 /** The error for a row that cannot be derived again, or a history. */
 export function damagedRow(storeDirectory: string, cause: Error): DatabaseError {
-  const message = `${storeDirectory} is damaged, so the node does not start. ${cause.message}. Check the disk. ${RESTORE_HINT}`;
+  const message = `${storeDirectory} is damaged. ${cause.message}. Check the disk. ${RESTORE_HINT}`;
   return new DatabaseError('internal', message, { details: { reason: 'CorruptRecord' }, cause });
 }
 

@@ -101,6 +101,8 @@ export type ToCore =
   | CommandMessage
   | { readonly kind: 'disk'; readonly level: DiskLevel }
   | { readonly kind: 'runs'; readonly digest: string; readonly fault: string | undefined }
+  /** The history of this database is damaged on this node. */
+  | { readonly kind: 'damaged'; readonly group: GroupId }
   /** Addresses of this node, for the catalog. */
   | { readonly kind: 'announce'; readonly registration: NodeRegistration };
 

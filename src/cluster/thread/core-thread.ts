@@ -1,6 +1,6 @@
 /** The link to a core on its own thread, in the front. core-worker.ts is the other side. */
 import { type MessagePort, Worker } from 'node:worker_threads';
-import { type ErrorLog, Slots, unreachable } from '#base';
+import { type ErrorLog, type GroupId, Slots, unreachable } from '#base';
 import type { DiskLevel } from '#storage';
 import type { Administered } from '../admin/administered.ts';
 import type { AdminReply, AdminRequest } from '../admin/administration.ts';
@@ -143,6 +143,11 @@ export class CoreThread implements CoreLink {
 
   runs(digest: string, fault?: string): void {
     this.#post({ kind: 'runs', digest, fault });
+  }
+
+  /** The scrub has found damage in the history of a database. */
+  damaged(group: GroupId): void {
+    this.#post({ kind: 'damaged', group });
   }
 
   administer(order: AdminRequest['order']): Promise<AdminReply> {

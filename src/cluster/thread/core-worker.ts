@@ -180,6 +180,7 @@ async function openCore(
       if (message instanceof ArrayBuffer || message.kind === 'commands') core.send(unpackCommands(message));
       else if (message.kind === 'disk') core.reportDisk(message.level);
       else if (message.kind === 'runs') core.runs(message.digest, message.fault);
+      else if (message.kind === 'damaged') core.damaged(message.group);
       else keep(port, reach?.announcer.announce(message.registration));
     },
     administer: async (asked) => {

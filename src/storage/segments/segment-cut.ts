@@ -9,7 +9,7 @@
 import { assert, compareBytes, ignoring, NO_BYTES } from '#base';
 import type { HistoryEnd } from '#kv';
 import { checksum } from '../basis/little-endian.ts';
-import { isMissing, readBlock, type SegmentDisk } from './segment-disk.ts';
+import { isMissing, isUnreadable, readBlock, type SegmentDisk } from './segment-disk.ts';
 import {
   BLOCK_BYTES,
   blockAt,
@@ -85,7 +85,9 @@ export async function cutHistory(ports: CutPorts, position: number, synced: Hist
   }
   if (removed.length > 0) await ports.disk.syncDirectory(ports.directory);
   await endFile(ports, last, partial);
-  const files = end > synced.end ? await writeAgain(ports, bases, synced.end, end) : [];
+  const files = end > synced.end ? await writeAgain(ports, bases, synced.end, end).catch(ignoring(isUnreadable)) : [];
+  // The power failure has torn a sector that no checksum here covers.
+  if (files === undefined) return cutHistory(ports, synced.end, synced);
   // A sync that covers bytes of a segment has sealed the one before.
   const unsealed = endedSegments(bases).filter(({ next }) => next >= synced.end && next < end);
   return { end, partial, files, unsealed };

@@ -76,6 +76,15 @@ export function isMissing(failure: unknown): boolean {
 
 const IGNORING_MISSING = ignoring(isMissing);
 
+/** The last two are checksums of file systems that fail. */
+const UNREADABLE: ReadonlySet<unknown> = new Set(['EIO', 'EUCLEAN', 'EBADMSG']);
+
+/** Returns whether a read failed because the disk has lost the bytes. They count as damaged. */
+export function isUnreadable(failure: unknown): failure is Error {
+  const isRead = failure instanceof Error && 'syscall' in failure && failure.syscall === 'read';
+  return isRead && 'code' in failure && UNREADABLE.has(failure.code);
+}
+
 /** The file system of this machine. */
 export const nodeSegmentDisk: SegmentDisk = {
   list: (directory) => caught(() => readdirSync(directory), IGNORING_MISSING) ?? [],
@@ -210,11 +219,12 @@ async function syncPath(path: string, sync: (file: FileHandle) => Promise<void>)
   await sync(file);
 }
 
-/** A block of a file; undefined when the file ends before its end. */
+/** A block of a file; undefined when the file ends before its end, or the disk cannot read it. */
 export async function readBlock(disk: SegmentDisk, path: string, block: number): Promise<Uint8Array | undefined> {
   const bytes = new Uint8Array(BLOCK_BYTES);
   await using file = await disk.openToWrite(path, 'existing');
-  return (await file.read(bytes, block * BLOCK_BYTES)) === BLOCK_BYTES ? bytes : undefined;
+  const count = await file.read(bytes, block * BLOCK_BYTES).catch(ignoring(isUnreadable));
+  return count === BLOCK_BYTES ? bytes : undefined;
 }
 
 function hasCode(failure: unknown, code: string): boolean {

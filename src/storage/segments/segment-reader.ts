@@ -11,7 +11,7 @@ import { HistoryFault, type HistoryRange, type HistoryReader, type ReadMemory } 
 import { isOutOfDescriptors, patiently, patientlyAwait } from '../basis/descriptors.ts';
 import { BlockCache } from './block-cache.ts';
 import type { ReadClock } from './read-times.ts';
-import { nodeSegmentDisk, type SegmentDisk } from './segment-disk.ts';
+import { isUnreadable, nodeSegmentDisk, type SegmentDisk } from './segment-disk.ts';
 import { type Count, type SegmentFile, SegmentFiles } from './segment-files.ts';
 import {
   BLOCK_BYTES,
@@ -141,14 +141,15 @@ export class SegmentReader implements HistoryReader {
   }
 
   /** `at once`: on this thread, but nothing for which it would wait. */
-  #try(when: 'at once' | 'now' | 'later', { group, range, memory }: Wanted): Found | Promise<Found> {
-    const parts = this.#partsOf(group, range);
+  #try(when: 'at once' | 'now' | 'later', wanted: Wanted): Found | Promise<Found> {
+    const { group, memory } = wanted;
+    const parts = this.#partsOf(wanted);
     if ('text' in parts) return parts;
     const cached = this.#cached(group, parts, memory);
     if (cached !== undefined) return cached;
     if (when === 'at once' && parts.some(({ file }) => file.isCold)) return COLD;
     const raw = memoryFor(parts, memory);
-    const counts = orUnreadable(group, () => allOf(parts.map((part) => countIn(part, raw, when === 'later'))));
+    const counts = orUnreadable(wanted, () => allOf(parts.map((part) => countIn(part, raw, when === 'later'))));
     return whenDone(counts, (all) => faultInCounts(parts, all) ?? this.#joined(group, parts, raw, memory));
   }
 
@@ -181,10 +182,12 @@ export class SegmentReader implements HistoryReader {
     return bytes;
   }
 
-  #partsOf(group: GroupId, { from, to }: HistoryRange): readonly Part[] | SegmentFault {
+  #partsOf(wanted: Wanted): readonly Part[] | SegmentFault {
+    const { group, range } = wanted;
+    const { from, to } = range;
     assert(from >= 0 && from <= to, 'A range of a history does not end before it begins', [from, to]);
     if (from === to) return [];
-    const files = this.#files.of(group) ?? orUnreadable(group, () => this.#files.lookFor(group));
+    const files = this.#files.of(group) ?? orUnreadable(wanted, () => this.#files.lookFor(group));
     const first = lastAtOrBefore(files, from);
     const parts: Part[] = [];
     let at = 0;
@@ -280,14 +283,15 @@ function allOf<Value>(reads: readonly (Value | Promise<Value>)[]): readonly Valu
   return reads.every(isHere) ? reads : Promise.allSettled(reads).then(() => Promise.all(reads));
 }
 
-function orUnreadable<Value>(group: GroupId, work: () => Value): Value {
+function orUnreadable<Value>(wanted: Wanted, work: () => Value): Value {
   return caught(work, (cause) => {
-    throw unreadable(group, cause);
+    throw unreadable(wanted, cause);
   });
 }
 
-/** A read that failed, as opposed to bytes that are not what was written. */
-function unreadable(group: GroupId, cause: unknown): DatabaseError {
+/** A read that failed. Bytes that the disk has lost are damaged; any other failure says nothing about them. */
+function unreadable({ group, range }: Wanted, cause: unknown): DatabaseError {
   const reason = messageOf(cause);
+  if (isUnreadable(cause)) return new HistoryFault(group, range, damaged(reason));
   return new DatabaseError('internal', `The history of group ${group} could not be read: ${reason}`, { cause });
 }

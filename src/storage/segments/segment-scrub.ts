@@ -41,12 +41,6 @@ function endedIn(disk: SegmentDisk, history: string): readonly EndedSegment[] {
 function* faultIn(disk: SegmentDisk, path: string, segment: EndedSegment): Generator<number, string | undefined> {
   using file = disk.open(path);
   if (file === undefined || file.size() === bytesUpTo(segment.next, segment.base)) return undefined;
-  try {
-    const end = yield* verifySegment(file, segment);
-    return typeof end === 'string' ? end : undefined;
-  } catch (failure) {
-    // Bytes that the disk cannot read are damaged.
-    if (failure instanceof Error && 'syscall' in failure) return failure.message;
-    throw failure;
-  }
+  const end = yield* verifySegment(file, segment);
+  return typeof end === 'string' ? end : undefined;
 }

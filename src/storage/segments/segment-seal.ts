@@ -3,10 +3,10 @@
  *
  * A footer is written after synced data. So if it is valid, no crash explains a fault in the rest.
  */
-import { compareBytes, type GroupId } from '#base';
+import { compareBytes, type GroupId, ignoring } from '#base';
 import { HistoryFault, type SegmentStart } from '#kv';
 import { readNext, SegmentContents } from './segment-contents.ts';
-import { type ReadableSegment, readBlock, type SegmentDisk } from './segment-disk.ts';
+import { isUnreadable, type ReadableSegment, readBlock, type SegmentDisk } from './segment-disk.ts';
 import { BLOCK_BYTES, bytesUpTo, readHeader, segmentName } from './segment-format.ts';
 
 /** A segment with a later one: the positions where both begin. */
@@ -14,6 +14,8 @@ export interface EndedSegment {
   readonly base: number;
   readonly next: number;
 }
+
+type SomeSegment = Pick<EndedSegment, 'base'> & Partial<EndedSegment>;
 
 /** The segments that begin here, without the last one. */
 export function endedSegments(bases: readonly number[]): readonly EndedSegment[] {
@@ -40,8 +42,8 @@ export async function sealSegment(
   const size = bytesUpTo(next, base);
   const slice = new Uint8Array(Math.min(SLICE_BYTES, size));
   for (let at = 0; at < size; at += slice.length) {
-    const count = await file.read(slice.subarray(0, size - at), at);
-    contents.take(slice.subarray(0, count));
+    const count = await file.read(slice.subarray(0, size - at), at).catch(ignoring(isUnreadable));
+    contents.take(slice.subarray(0, count ?? 0));
   }
   const footer = contents.footer(start);
   if (typeof footer === 'string') return footer;
@@ -56,10 +58,19 @@ export async function sealSegment(
  * is the one of the data, up to `next` where that is known. Yields how many bytes it has read; returns the start of the
  * next segment, or the fault as text.
  */
-export function* verifySegment(
+export function* verifySegment(file: ReadableSegment, segment: SomeSegment): Generator<number, SegmentStart | string> {
+  try {
+    return yield* contentsVerified(file, segment);
+  } catch (failure) {
+    if (isUnreadable(failure)) return failure.message;
+    throw failure;
+  }
+}
+
+function* contentsVerified(
   file: ReadableSegment,
-  { base, next }: Pick<EndedSegment, 'base'> & Partial<EndedSegment>,
-): Generator<number, SegmentStart | string, void> {
+  { base, next }: SomeSegment,
+): Generator<number, SegmentStart | string> {
   const size = file.size();
   const last = new Uint8Array(BLOCK_BYTES);
   file.read(last, Math.max(0, size - BLOCK_BYTES));

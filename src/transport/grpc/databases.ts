@@ -1,9 +1,9 @@
 /** The methods that create, delete and list databases, and describe one at a revision or a time. */
 import { instantFromMs, toAskedRevision } from '#base';
-import type { DatabaseDescription } from '#service';
+import type { DatabaseDescription, ListedDatabase } from '#service';
 import {
   CreateDatabaseReply,
-  type Database,
+  Database,
   DatabaseReply,
   FetchCatalogReply,
 } from '../../../proto/gen/cairn/v1/database.ts';
@@ -69,13 +69,14 @@ function answerOf(description: DatabaseDescription): Answer<DatabaseReply> {
   return { message: { database: messageOf(description) }, scope: description };
 }
 
-function messageOf(description: DatabaseDescription): Database {
-  const { databaseName, latestRevision, databaseId, createdAtMs, revision, basis, eventCount } = description;
+function messageOf(description: ListedDatabase): Database {
+  const { databaseName: name, databaseId, createdAtMs } = description;
+  const known = { name, databaseId, createdAt: instantFromMs(createdAtMs) };
+  if (description.revision === undefined) return Database.fromPartial(known);
+  const { latestRevision, revision, basis, eventCount } = description;
   return {
-    name: databaseName,
+    ...known,
     latestRevision,
-    databaseId,
-    createdAt: instantFromMs(createdAtMs),
     revision,
     basis,
     revisionTimestamp: instantFromMs(description.revisionTimeMs),

@@ -2,7 +2,7 @@
 
 import { toHex } from '#base';
 import type { DefinedVersion } from '#model';
-import type { DatabaseDescription } from '#service';
+import type { DatabaseDescription, ListedDatabase } from '#service';
 import { latestOfNames } from './component-json.ts';
 import { type Json, timestamp } from './json-text.ts';
 
@@ -23,13 +23,15 @@ export function databaseMetadata(database: DatabaseDescription): Members {
 }
 
 /** The collection-style family, in lists and on creation. */
-export function databaseObject(database: DatabaseDescription): Members {
+export function databaseObject(database: ListedDatabase): Members {
   return {
     name: database.databaseName,
     database_id: database.databaseId,
     created_at: timestamp(database.createdAtMs),
-    latest_revision: database.latestRevision,
-    event_count: database.eventCount,
+    ...(database.revision !== undefined && {
+      latest_revision: database.latestRevision,
+      event_count: database.eventCount,
+    }),
   };
 }
 

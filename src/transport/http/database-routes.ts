@@ -11,7 +11,7 @@ import {
   spellingIn,
   textFrom,
 } from '#model';
-import type { DatabaseDescription } from '#service';
+import type { DatabaseDescription, ListedDatabase } from '#service';
 import { CREATE_DATABASE, catalogPage, collectionPage, databasePage } from '#ui';
 import { readJsonObject, readOptionalJsonObject } from './body.ts';
 import { changesSince, SINCE } from './changes-since.ts';
@@ -130,7 +130,7 @@ async function deleteDatabase(request: HttpRequest, { service }: RouteContext): 
   return emptyReply(reply.kind === 'deleted' ? { 'x-database-id': reply.databaseId } : {});
 }
 
-function listing(entry: (database: DatabaseDescription) => Json): Handler {
+function listing(entry: (database: ListedDatabase) => Json): Handler {
   return async (request, { service }) => {
     const all = await service.listDatabases({ signal: request.signal(), ...request.traced() });
     const { shown, next } = pageOfList(request, all, BY_NAME);
@@ -142,7 +142,7 @@ function listing(entry: (database: DatabaseDescription) => Json): Handler {
   };
 }
 
-const BY_NAME: Naming<DatabaseDescription> = {
+const BY_NAME: Naming<ListedDatabase> = {
   nameOf: ({ databaseName }) => databaseName,
   isBehind: ({ databaseName }, after) => databaseName > after,
 };

@@ -7,7 +7,7 @@
 //   - A power failure loses any subset of the unsynced batches, not only the last ones: LevelDB closes a full log
 //     file without a sync, so a batch in the next file may survive an earlier lost one.
 //   - A failed write may be present after the next start; until then all later writes fail, too.
-//   - A bit flip in a table changes a value without an error.
+//   - A bit flip in a table changes a value without an error, one in a segment also.
 //   - A truncated log has silently lost its last writes, synced or not.
 //
 // Writes are sequential with random delays, and become visible shortly before their acknowledgement. The store outlives
@@ -110,7 +110,12 @@ export class SimStore {
   readonly noted: Set<GroupId> = new Set<GroupId>();
 
   get isDamaged(): boolean {
-    return this.isRotten || this.isCut;
+    return this.isRotten || this.isCut || this.spoiledFiles.length > 0;
+  }
+
+  /** Segments in which bits differ from the written ones. */
+  get spoiledFiles(): readonly string[] {
+    return this.#disk.damagedFiles;
   }
 
   /** True when rows differ from the written ones or are missing, so that a process may make them again. */
@@ -203,12 +208,31 @@ export class SimStore {
     const all = [...new Set(keys.map((key) => Buffer.from(key).readUInt32BE(1)))].filter((group) => group > 0);
     const one = this.#random.pickFrom(all);
     const lost = all.filter((group) => (databases === 'one' ? group === one : this.#random.chance(databases)));
-    for (const key of keys) {
-      const isLost = lost.includes(Buffer.from(key).readUInt32BE(1)) && (isAll || tableOfKey(key) === TABLE.APPLIED);
-      if (isLost) this.#apply([{ kind: 'del', key }], true);
-    }
-    this.#hasLostRows ||= lost.length > 0;
+    await this.#loseRowsOf(new Set(lost), isAll);
     return lost;
+  }
+
+  async #loseRowsOf(lost: ReadonlySet<number>, isAll: boolean): Promise<void> {
+    for (const { key } of await rowsOf(this.#visible)) {
+      const isOfDatabase = key[0] === 1 && lost.has(Buffer.from(key).readUInt32BE(1));
+      if (isOfDatabase && (isAll || tableOfKey(key) === TABLE.APPLIED)) this.#apply([{ kind: 'del', key }], true);
+    }
+    this.#hasLostRows ||= lost.size > 0;
+  }
+
+  /**
+   * Loses the rows of a database, and flips a bit in one of its segments; undefined when there is no segment. The store
+   * must not be open.
+   */
+  async spoilHistory(): Promise<string | undefined> {
+    const path = this.#random.pickFrom(this.#disk.files);
+    const size = path === undefined ? 0 : this.#disk.file(path).length;
+    if (path === undefined || size === 0) return undefined;
+    const group = Number.parseInt(path.split('/').at(-2) ?? '', 16);
+    await this.#loseRowsOf(new Set([group]), true);
+    const at = this.#random.between(0, size - 1);
+    this.#disk.flip(path, at, 1 << this.#random.between(0, 7));
+    return `${path} at ${at}`;
   }
 
   /** Flips a bit in the value of a random row; undefined when there is no row. */
@@ -227,6 +251,7 @@ export class SimStore {
   /** Restores damaged rows from a backup, including rows that were rewritten with the damage. */
   restore(): void {
     this.#restoreCut();
+    this.#disk.restore();
     for (const flip of this.#flips) {
       const right = (value: Uint8Array): Uint8Array | undefined => mended(value, flip);
       this.#replace(flip.key, right);

@@ -17,7 +17,7 @@ import type { Fault, FaultAction } from './plan.ts';
 import { Recoverer } from './recovery.ts';
 import { Refounder } from './refounding.ts';
 import { Returner } from './returning.ts';
-import type { LostRows, StoreCut } from './store-cuts.ts';
+import type { LostRows, SpoiledHistory, StoreCut } from './store-cuts.ts';
 import { Trapper } from './traps.ts';
 
 export type Watchers = Pick<ClusterPlace, 'watch' | 'durability'>;
@@ -158,6 +158,8 @@ export class Nemesis {
         return this.#cutStore(action, node);
       case 'lost-rows':
         return void this.#loseRows(action, node).catch(this.#parts.onBug);
+      case 'spoiled-history':
+        return void this.#spoilHistory(action, node).catch(this.#parts.onBug);
       case 'lost-segment':
         return this.#awaitSegments(action, node, simulator.nowUs + action.waitUs);
       case 'network':
@@ -265,6 +267,19 @@ export class Nemesis {
     const groups = await node.store.loseRows({ isAll: rows === 'all', databases });
     this.#parts.simulator.note(`rows are lost of groups ${groups.join(', ')}`);
     node.release();
+  }
+
+  async #spoilHistory({ share, durationUs }: SpoiledHistory, node: SimNode): Promise<void> {
+    const { simulator } = this.#parts;
+    node.hold();
+    await node.losePower(share);
+    const place = await node.store.spoilHistory();
+    simulator.note(`a history is damaged: ${place}`);
+    node.release();
+    this.#later(durationUs, 'repair', () => {
+      if (node.store.spoiledFiles.length > 0) this.#repair(node);
+      else if (place !== undefined) simulator.note(`${node.name} has nothing left of the damaged history`);
+    });
   }
 
   /** There is no middle segment before there are three. */

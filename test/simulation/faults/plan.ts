@@ -12,7 +12,14 @@ import { drawAbsence, drawOperatorAction, drawUpgradeSteps, type OperatorAction 
 import { drawRecovery, type Recovery } from './recovery.ts';
 import { drawRefounding, type Refounding } from './refounding.ts';
 import { drawReturn, type Return } from './returning.ts';
-import { drawLostRows, drawStoreCut, type LostRows, type StoreCut } from './store-cuts.ts';
+import {
+  drawLostRows,
+  drawSpoiledHistory,
+  drawStoreCut,
+  type LostRows,
+  type SpoiledHistory,
+  type StoreCut,
+} from './store-cuts.ts';
 import { drawTrap, type Trap, type TrapMood } from './traps.ts';
 
 export const FAULT_KINDS = [
@@ -104,6 +111,7 @@ export type FaultAction =
   | Refounding
   | StoreCut
   | LostRows
+  | SpoiledHistory
   | LostSegment
   /** The disk silently damages its content; later it is restored from a backup. */
   | {
@@ -154,6 +162,7 @@ export function drawFaults(random: Rng, ranges: FaultRanges): readonly Fault[] {
 /** Only with `--cuts`. */
 const CUT_US_MEAN = 4_000_000;
 const LOST_US_MEAN = 5_000_000;
+const SPOILED_US_MEAN = 15_000_000;
 
 interface CutRanges extends Pick<FaultRanges, 'safetyUs' | 'nodeCount'> {
   /** Number of the first fault. */
@@ -173,6 +182,11 @@ export function drawLostSegments(random: Rng, ranges: CutRanges): readonly Fault
 /** The same for lost rows, which follow the lost segments. */
 export function drawLosses(random: Rng, ranges: CutRanges): readonly Fault[] {
   return drawnEvery(LOST_US_MEAN, random, ranges, drawLostRows);
+}
+
+/** The same for damaged histories, which follow the lost rows. */
+export function drawSpoiledHistories(random: Rng, ranges: CutRanges): readonly Fault[] {
+  return drawnEvery(SPOILED_US_MEAN, random, ranges, drawSpoiledHistory);
 }
 
 /** Each affects one node. */

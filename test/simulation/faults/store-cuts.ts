@@ -7,6 +7,9 @@
 //
 // In the second one, after a power failure, databases have lost their applied rows, or all of their rows. The next
 // process must make them again from histories and log, and nothing is restored.
+//
+// In the third one, a database has also a damaged segment. Other replicas must replace this one where they can; after a
+// while its files are restored from a backup.
 import type { Rng } from '../engine/random.ts';
 
 export interface StoreCut {
@@ -26,8 +29,17 @@ export interface LostRows {
   readonly share: number;
 }
 
+export interface SpoiledHistory {
+  readonly kind: 'spoiled-history';
+  /** Share of the unsynced data that survives the preceding power failure. */
+  readonly share: number;
+  /** Time until an operator restores the store, if the replica was not replaced. */
+  readonly durationUs: number;
+}
+
 const WRITES = [1, 3, 10, 30, 100, 300, 1000] as const;
 const LASTS_US = { min: 500_000, max: 4_000_000 } as const;
+const REPLACED_US = { min: 5_000_000, max: 40_000_000 } as const;
 
 export function drawStoreCut(random: Rng): StoreCut {
   return { kind: 'store-cut', writes: random.pick(WRITES), durationUs: random.between(LASTS_US.min, LASTS_US.max) };
@@ -40,4 +52,9 @@ export function drawLostRows(random: Rng): LostRows {
     databases: random.pick<LostRows['databases']>(['one', 0.5, 1]),
     share: random.pick([0, 0.3, 0.7, 1]),
   };
+}
+
+export function drawSpoiledHistory(random: Rng): SpoiledHistory {
+  const durationUs = random.between(REPLACED_US.min, REPLACED_US.max);
+  return { kind: 'spoiled-history', share: random.pick([0, 0.3, 0.7, 1]), durationUs };
 }

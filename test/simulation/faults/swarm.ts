@@ -351,6 +351,9 @@ function drawNode(random: Rng): NodeSettings {
     limits: {
       checkpointIntervalMs: random.pick([50, 250, 1000]),
       checkpointBytes: random.pick([20, 16_384]) * KIBIBYTE,
+      carryEveryBytes: 64 * KIBIBYTE,
+      // A batch is at most half of the smallest segment.
+      carriedBytesMax: 8 * KIBIBYTE,
       applyEntriesMax: random.pick([1, 4, 1024]),
       applySliceEntries: random.pick([1, 8, 256]),
       trashDelayMs: random.pick([200, 2000]),

@@ -53,7 +53,7 @@ const VOTING: ReadonlySet<string> = new Set(['pre-vote-request', 'vote-request',
 
 export class RaftWatch {
   /** Nodes that must not vote. */
-  readonly learners = new Set<number>();
+  readonly learners: Set<number> = new Set();
   readonly #onFault: (what: string) => void;
   readonly #leaders = new Map<string, number>();
   readonly #votes = new Map<string, number>();

@@ -9,7 +9,7 @@ import type { SimStore } from '../disk/sim-store.ts';
 
 export interface World {
   readonly disk: Pick<SimDisk, 'damagedFiles' | 'hasThrown'>;
-  readonly store: Pick<SimStore, 'isRotten' | 'isCut' | 'hasThrown'>;
+  readonly store: Pick<SimStore, 'isRotten' | 'isCut' | 'spoiledFiles' | 'hasThrown'>;
 }
 
 /** For each reason of an end, its excuse and whether it applies. */
@@ -17,12 +17,13 @@ const REASONS: Readonly<Record<string, readonly [excuse: string, holds: (failure
   {
     NotJoined: ['no cluster has answered', () => true],
     StoreFailed: ['the store has failed', (failure, { store }) => hasCause(failure, (cause) => store.hasThrown(cause))],
+    HistoryDamaged: ['the disk has spoiled a history', (_, { store }) => store.spoiledFiles.length > 0],
     CorruptRecord: ['the disk has spoiled a row', (_, { store }) => store.isRotten],
     StoreAndLogDisagree: ['the store was cut', (_, { store }) => store.isCut],
   };
 
 export function excuseOf(failure: unknown, world: World): string | undefined {
-  if (failure instanceof StorageFailure) return excuseOfStorage(failure, world.disk);
+  if (failure instanceof StorageFailure) return excuseOfStorage(failure, world);
   const [excuse, holds] = REASONS[reasonOf(failure) ?? ''] ?? [];
   return holds?.(failure, world) === true ? excuse : undefined;
 }
@@ -31,10 +32,12 @@ export function reasonOf(failure: unknown): string | undefined {
   return failure instanceof DatabaseError ? failure.details.reason : undefined;
 }
 
-function excuseOfStorage(failure: StorageFailure, disk: World['disk']): string | undefined {
+function excuseOfStorage(failure: StorageFailure, { disk, store }: World): string | undefined {
   switch (failure.kind) {
     case 'corrupt':
-      return disk.damagedFiles.includes(failure.path) ? 'the disk has spoiled a file' : undefined;
+      return [...disk.damagedFiles, ...store.spoiledFiles].includes(failure.path)
+        ? 'the disk has spoiled a file'
+        : undefined;
     case 'full':
       return hasCause(failure, (cause) => disk.hasThrown(cause, 'ENOSPC')) ? 'the disk is full' : undefined;
     case 'unwritten':

@@ -327,6 +327,11 @@ export class NodeProcess {
 
   #noteRebuild(note: HistoryNote): void {
     const { simulator, name, store } = this.#parts;
+    if (note.kind === 'damaged') {
+      const { group, revision, fault } = note;
+      if (store.spoiledFiles.length === 0) this.fail(new Error(`The history of group ${group} is whole: ${fault}`));
+      simulator.note(`${name} cannot read group ${group} from revision ${revision} on: ${fault}`);
+    }
     if (note.kind !== 'rebuilding') return;
     const { group, fault } = note;
     const isExplained = this.#lacksRows || store.lacksRows || this.#interrupted.has(group);

@@ -1,7 +1,7 @@
 // Relays requests of a simulated node to nodes with a replica. The real Relay decides about the target, the retries and
 // the budget; this file transports requests and replies, like src/transport/grpc/relaying.ts.
 import { DatabaseError } from '#base';
-import { type DatabaseDescription, type Holder, isFatal, type Shown } from '#service';
+import { type DatabaseDescription, type Holder, isFatal, type ListedDatabase, type Shown } from '#service';
 import { type Asking, type Attempt, isUntried, Relay } from '../../../src/transport/relay.ts';
 import type { Isolate } from '../engine/isolate.ts';
 import type { RelayEnd, RelayLines, RelayStream } from '../peers/relay-lines.ts';
@@ -89,7 +89,7 @@ export class SimRelay {
     this.#end.thread.after(LIST_US, 'list deadline', nothing);
     stream.there('relayed list', () => {
       stream.end.service.listDatabases({ signal: ending.signal, heldOnly: true }).then(
-        (list) => stream.back('listed', () => resolve(structuredClone(list))),
+        (list) => stream.back('listed', () => resolve(structuredClone(list.filter(isDescribed)))),
         (failure: unknown) => {
           if (!(failure instanceof DatabaseError) || isFatal(failure)) return stream.end.fail(failure);
           stream.back('not listed', nothing);
@@ -193,4 +193,9 @@ function hostOf(address: string): string {
 
 function gone(): DatabaseError {
   return new DatabaseError('unavailable', 'Nobody waits for the answer any more');
+}
+
+/** False for a database that no node serves at the moment. */
+function isDescribed(database: ListedDatabase): database is DatabaseDescription {
+  return database.revision !== undefined;
 }

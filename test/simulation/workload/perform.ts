@@ -49,7 +49,9 @@ const PERFORMERS: Performers = {
   },
   list: async (service, _request, { signal }) => {
     const databases = await service.listDatabases({ signal });
-    return databases.map((database) => ({ name: database.databaseName, ...scopeOf(database) }));
+    return databases.map(({ databaseName: name, databaseId, revision = toRevision(0) }) => {
+      return { name, ...scopeOf({ databaseId, revision }) };
+    });
   },
   describe: async (service, request, asked) => descriptionOf(await service.databaseAt(readOf(request, asked))),
   asOf: async (service, { name, timeMs }, asked) => {

@@ -203,8 +203,8 @@ describe('a start after damage was found (D26)', () => {
     await world.start({ isSuspect: true });
     await settle();
     const fault = expect.stringContaining(`of the history of group ${group} cannot be read`);
-    expect(world.notes.at(-1)).toEqual({ kind: 'damaged', group, fault });
-    expect(world.node.absence(group)).toMatchObject({ details: { reason: 'BeingRebuilt' } });
+    expect(world.notes.at(-1)).toEqual({ kind: 'damaged', group, revision: 1, fault });
+    expect(world.node.absence(group)).toMatchObject({ details: { reason: 'DatabaseDamaged' } });
     expect(await world.transact(other, 'one')).toMatchObject({ kind: 'committed', revision: 1 });
   });
 

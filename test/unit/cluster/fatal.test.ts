@@ -1,4 +1,4 @@
-// Goal: a process that ends because of damaged rows leaves a note for its next start, and no other end does (W19).
+// Goal: a process that ends because of damaged data leaves a note for its next start, and no other end does (W19).
 // Method: stopProcess with a stub for exit.
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -43,6 +43,14 @@ it('the end of a process leaves a note about corrupt rows, wherever they were fo
   expect(noteAfter('front', row)).toMatch(/is corrupt: its checksum is wrong\ngroup 8\n$/);
 });
 
+it('the end of a process by a damaged history leaves a note, so that the next one does not end in the same way', () => {
+  const fault = { isMissing: false, text: 'a block does not match its checksum' };
+  const failure = new HistoryFault(toGroupId(7), { from: 0, to: 9 }, fault);
+  expect(noteAfter('core', unpackFailure(packFailure(failure)))).toBe(
+    'The bytes 0 to 9 of the history of group 7 cannot be read: a block does not match its checksum\ngroup 7\n',
+  );
+});
+
 it('the end of a process by damage says that the next start heals rows, and what to do if it does not start', () => {
   const fatal = vi.fn<Logger['fatal']>();
   noteAfter('front', CORRUPT, { ...silentLogger, fatal });
@@ -58,6 +66,6 @@ it('the end of a process leaves no note about other failures', () => {
     noteAfter('core', new StorageFailure('unwritten', 'the log could not be written', { path: '1.wal' })),
   ).toBeUndefined();
   expect(noteAfter('scrub', new TypeError('a bug'))).toBeUndefined();
-  const fault = { isMissing: false, text: 'a block does not match its checksum' };
-  expect(noteAfter('core', new HistoryFault(toGroupId(7), { from: 0, to: 9 }, fault))).toBeUndefined();
+  const gone = { isMissing: true, text: 'there is no file' };
+  expect(noteAfter('core', new HistoryFault(toGroupId(7), { from: 0, to: 9 }, gone))).toBeUndefined();
 });

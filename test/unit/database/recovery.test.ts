@@ -172,8 +172,14 @@ describe('rebuildDerived (D11)', () => {
     const record = host.kv.history.read(host.source.group, { from: position, to: end });
     const at = end - position - 1;
     record[at] = (record[at] ?? 0) ^ 1;
-    await expect(rebuild(host, durable)).rejects.toThrow('does not follow from its body');
+    await expect(rebuild(host, durable)).rejects.toMatchObject({
+      message: expect.stringContaining('does not follow from its body'),
+      details: { unreadable: 7 },
+    });
     await host.kv.cutHistory(host.source.group, position);
-    await expect(rebuild(host, durable)).rejects.toThrow('cannot be read');
+    await expect(rebuild(host, durable)).rejects.toMatchObject({
+      message: expect.stringContaining('cannot be read'),
+      details: { unreadable: 7 },
+    });
   });
 });

@@ -6,7 +6,7 @@ import { type EncodedRecords, NO_CHECKPOINT, RecordWriter, Wal } from '#storage'
 import { SECTOR_BYTES } from '../../../src/storage/wal-format.ts';
 import { fileError } from '../../support/file-names.ts';
 import { encode, stateOf } from '../../support/log-model.ts';
-import { type DiskStep, MemoryDisk } from '../../support/memory-disk.ts';
+import { type DiskStep, MemoryDisk, NOTHING_SURVIVES } from '../../support/memory-disk.ts';
 import {
   entries,
   entryOf,
@@ -69,6 +69,17 @@ describe('an append', () => {
     expect(batches).toBeGreaterThan(4);
     expect(steps.filter((step) => step.kind === 'sync' && step.path.endsWith('.wal'))).toHaveLength(batches);
     expect(stateOf(openLog(disk).recovered).groups[GROUP]?.entries).toHaveLength(40);
+  });
+
+  it('of a message that fits into a batch is there as a whole after a crash, or not at all (W6)', () => {
+    const disk = new MemoryDisk();
+    const { wal } = openLog(disk);
+    wal.append([vote()]);
+    // Together they do not fit into a batch, which is half of a segment.
+    failAfter(disk, 1, (step) => step.kind === 'write' && step.path.endsWith('.wal'));
+    expect(() => wal.append([entries(1, 5, 1000), entries(6, 5, 1000)])).toThrow('EIO');
+    const left = stateOf(openLog(disk.afterPowerLoss(NOTHING_SURVIVES)).recovered).groups[GROUP]?.entries;
+    expect(left?.map(({ index }) => index)).toEqual([1, 2, 3, 4, 5]);
   });
 
   it('of a record that fits into no batch throws as a bug, with nothing written', () => {
@@ -239,6 +250,16 @@ function failOnce(disk: MemoryDisk, matches: (step: DiskStep) => boolean, code: 
     if (!matches(step)) return;
     disk.onStep = undefined;
     throw fileError(code, step.path);
+  };
+}
+
+/** Fails the step after so many of them. */
+function failAfter(disk: MemoryDisk, count: number, matches: (step: DiskStep) => boolean): void {
+  let left = count;
+  disk.onStep = (step): void => {
+    if (!matches(step)) return;
+    left -= 1;
+    if (left < 0) throw fileError('EIO', step.path);
   };
 }
 

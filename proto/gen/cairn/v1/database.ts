@@ -15,6 +15,7 @@ export const protobufFileName = "cairn/v1/database.proto";
 
 export interface Database {
   readonly name: string;
+  /** In a list, this and every field from `revision` on is absent for a database that no node serves at the moment. */
   readonly latestRevision: number;
   readonly databaseId: string;
   readonly createdAt:

@@ -81,7 +81,7 @@ export const DATABASE_SCHEMAS: Readonly<Record<string, Schema>> = {
     members('database database_id created_at basis revision revision_timestamp event_count chain_hash'),
     CHANGES,
   ),
-  ListedDatabase: answer(LISTED),
+  ListedDatabase: answer(members('name database_id created_at'), members('latest_revision event_count')),
   DatabaseList: answer({ databases: list(ref('ListedDatabase')) }, members('next')),
   DatabaseWithComponents: answer({ ...LISTED, state_views: list(text()), state_changes: list(text()) }),
   Streams: nameList('streams'),

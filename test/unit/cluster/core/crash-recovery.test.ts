@@ -5,7 +5,6 @@ import { HistoryFault } from '#kv';
 import { NO_CHECKPOINT, type RecoveredGroup } from '#storage';
 import { recoverDatabases } from '../../../../src/cluster/core/crash-recovery.ts';
 import { databaseMachines } from '../../../../src/cluster/database-machines.ts';
-import type { Machines } from '../../../../src/cluster/machine.ts';
 import { bindingOn } from '../../../support/cluster/layouts.ts';
 import { memoryKv } from '../../../support/memory-kv.ts';
 import { withMethods } from '../../../support/with-methods.ts';
@@ -16,7 +15,7 @@ function recovered(group: GroupId): RecoveredGroup {
   return { group, hardState: { term: toTerm(1), vote: 0 }, checkpoint: MARK, entries: [] };
 }
 
-it('rebuilds a history that is not whole before the next one is cut: a rebuild syncs all that were cut', async () => {
+it('withdraws a history that is not whole before the next one is cut: a rebuild syncs all that were cut', async () => {
   const groups = [100, 101, 102].map(toGroupId);
   const steps: string[] = [];
   const kv = withMethods(memoryKv(), {
@@ -25,34 +24,35 @@ it('rebuilds a history that is not whole before the next one is cut: a rebuild s
       return group === groups[1] ? position : 40;
     },
   });
-  const rebuild: Machines['rebuild'] = async (_, { group }) => steps.push(`${group} is rebuilt`) > 0;
-  const machines = withMethods(databaseMachines, { markOf: () => MARK, rebuild });
+  const machines = withMethods(databaseMachines, { markOf: () => MARK });
   const log = {
     groups: new Map([...groups, toGroupId(9)].map((group) => [group, recovered(group)])),
     tombstones: new Set<GroupId>(),
   };
-  const syncStore = async (): Promise<void> => undefined;
   const held = groups.map((group) => bindingOn(group, [1]));
-  const plan = await recoverDatabases({ kv, machines, syncStore }, log, held);
+  const plan = await recoverDatabases({ kv, machines }, log, held, async ({ binding: { group } }) => {
+    steps.push(`${group} is withdrawn`);
+  });
   expect(plan).toEqual({ behind: [], orphans: [9], ahead: [], restarts: [] });
-  const due = ['100 is cut at 100', '100 is rebuilt', '101 is cut at 100', '102 is cut at 100', '102 is rebuilt'];
+  const due = ['100 is cut at 100', '100 is withdrawn', '101 is cut at 100', '102 is cut at 100', '102 is withdrawn'];
   expect(steps).toEqual(due);
 });
 
-it('rebuilds a state that lacks rows of entries after its checkpoint', async () => {
+it('withdraws a state that lacks rows of entries after its checkpoint', async () => {
   const group = toGroupId(100);
   const entry = { index: toLogIndex(4), term: toTerm(1), payload: NO_BYTES, level: 1 };
-  const rebuilt: number[] = [];
+  const withdrawn: number[] = [];
   const kv = withMethods(memoryKv(), { cutHistory: async (_group, position) => position });
   const machines = withMethods(databaseMachines, {
-    markOf: () => (rebuilt.length > 0 ? MARK : { ...MARK, index: entry.index }),
+    markOf: () => ({ ...MARK, index: entry.index }),
     verify: async () => false,
-    rebuild: async (_, binding) => rebuilt.push(binding.group) > 0,
   });
   const groups = new Map([[group, { ...recovered(group), entries: [entry] }]]);
-  const syncStore = async (): Promise<void> => undefined;
-  await recoverDatabases({ kv, machines, syncStore }, { groups, tombstones: new Set() }, [bindingOn(group, [1])]);
-  expect(rebuilt).toEqual([group]);
+  const log = { groups, tombstones: new Set<GroupId>() };
+  await recoverDatabases({ kv, machines }, log, [bindingOn(group, [1])], async ({ binding }) => {
+    withdrawn.push(binding.group);
+  });
+  expect(withdrawn).toEqual([group]);
 });
 
 it('whole rows stay in use after damage was noted, although their history is damaged: they could not be made again', async () => {
@@ -64,10 +64,9 @@ it('whole rows stay in use after damage was noted, although their history is dam
   });
   const machines = withMethods(databaseMachines, { markOf: () => MARK, audit: async () => undefined });
   const log = { groups: new Map([[group, recovered(group)]]), tombstones: new Set<GroupId>() };
-  const postponed: unknown[] = [];
-  const syncStore = async (): Promise<void> => undefined;
-  await recoverDatabases({ kv, machines, syncStore, isSuspect: true }, log, [bindingOn(group, [1])], async (lost) => {
-    return postponed.push(lost) > 0;
+  const withdrawn: unknown[] = [];
+  await recoverDatabases({ kv, machines, isSuspect: true }, log, [bindingOn(group, [1])], async (lost) => {
+    withdrawn.push(lost);
   });
-  expect(postponed).toEqual([]);
+  expect(withdrawn).toEqual([]);
 });

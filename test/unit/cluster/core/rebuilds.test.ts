@@ -1,16 +1,28 @@
 // Goal: a node whose rows of one database are damaged serves the others while it rebuilds them (C43), whatever happens
 // meanwhile. Method: one node on a simulated disk, whose rebuilds wait for the test.
 import { expect, it } from 'vitest';
-import { type GroupId, LEVELS, toGroupId } from '#base';
+import { type GroupId, LEVELS, nodeOf, type ReplicaId, toGroupId } from '#base';
 import { RowKeys } from '#database';
+import { HistoryFault } from '#kv';
 import type { Machines } from '../../../../src/cluster/machine.ts';
 import { BLOCK_BYTES } from '../../../../src/storage/segments/segment-format.ts';
 import { CoreWorld, settle } from '../../../support/cluster/core-world.ts';
+import { bindingOf, isAt, shopOnThree } from '../../../support/cluster/kept-world.ts';
+import type { LossyKv } from '../../../support/cluster/lossy-kv.ts';
 import { databaseKit } from '../../../support/cluster/machine-kit.ts';
-import { startTrio } from '../../../support/cluster/replica-world.ts';
+import { type ReplicaWorld, startTrio, type WorldNode } from '../../../support/cluster/replica-world.ts';
 import { withMethods } from '../../../support/with-methods.ts';
 
 const TEXTS = ['one', 'two', 'three'];
+
+/** Changes a bit of the transaction with this text. */
+function damageHistory({ disk }: LossyKv, group: GroupId, text: string): void {
+  const path = disk.files.find((each) => each.includes(group.toString(16).padStart(8, '0'))) ?? '';
+  const bytes = disk.file(path);
+  const at = Buffer.from(bytes).indexOf(text);
+  expect(at).toBeGreaterThan(BLOCK_BYTES);
+  bytes[at] = (bytes[at] ?? 0) ^ 1;
+}
 
 interface Damaged {
   readonly world: CoreWorld;
@@ -51,10 +63,19 @@ async function rebuilding(prepare: (world: CoreWorld, shop: GroupId) => void = (
 
 const NOT_SERVED = { code: 'unavailable', details: { reason: 'BeingRebuilt' } };
 
-async function expectNotServed({ node }: CoreWorld, group: GroupId): Promise<void> {
-  expect(node.absence(group)).toMatchObject(NOT_SERVED);
-  await expect(node.confirmedLatest(group)).rejects.toMatchObject(NOT_SERVED);
-  await expect(node.transact(group, databaseKit.payload('four'))).rejects.toMatchObject(NOT_SERVED);
+/** Nothing invites a client to try again. */
+const DAMAGED = {
+  code: 'internal',
+  details: { reason: 'DatabaseDamaged' },
+  message: expect.stringMatching(
+    /^The events of the database "shop" on this node are damaged, and revision 1 cannot be /,
+  ),
+};
+
+async function expectNotServed({ node }: CoreWorld, group: GroupId, refusal: object = NOT_SERVED): Promise<void> {
+  expect(node.absence(group)).toMatchObject(refusal);
+  await expect(node.confirmedLatest(group)).rejects.toMatchObject(refusal);
+  await expect(node.transact(group, databaseKit.payload('four'))).rejects.toMatchObject(refusal);
   expect([node.readable(group), node.answered(group), node.leaderOf(group)]).toEqual([0, 0, undefined]);
 }
 
@@ -107,20 +128,41 @@ it('a node clears the rows of a database that is deleted during its rebuild, whe
 });
 
 it('a database with a damaged history stays out of service, and nothing else does', async () => {
-  const { world, shop, other, release } = await rebuilding(({ kv: { disk } }, group) => {
-    const path = disk.files.find((each) => each.includes(group.toString(16).padStart(8, '0'))) ?? '';
-    const bytes = disk.file(path);
-    bytes[BLOCK_BYTES + 20] = (bytes[BLOCK_BYTES + 20] ?? 0) ^ 1;
-  });
+  const { world, shop, other, release } = await rebuilding(({ kv }, group) => damageHistory(kv, group, 'two'));
   release();
   await settle();
-  await expectNotServed(world, shop);
+  await expectNotServed(world, shop, DAMAGED);
   expect(await world.transact(other, 'four')).toMatchObject({ kind: 'committed', revision: 4 });
   const says = expect.stringContaining(`of the history of group ${shop} cannot be read`);
-  expect(world.notes.at(-1)).toEqual({ kind: 'damaged', group: shop, fault: says });
+  expect(world.notes.at(-1)).toEqual({ kind: 'damaged', group: shop, revision: 1, fault: says });
   world.pass(1000);
   await settle();
   expect([world.core.health.rebuilds.damaged, world.failures]).toEqual([1, []]);
+});
+
+it('a database that cannot be opened because of its history is out of service, and keeps its rows', async () => {
+  const { world, group: shop } = await CoreWorld.withShop();
+  await world.transact(shop, 'one');
+  const other = await world.create('other');
+  await settle();
+  const fault = { isMissing: false, text: 'block 1 does not match its checksum' };
+  const openDatabase: Machines['openDatabase'] = (kv, group) => {
+    if (group === shop) throw new HistoryFault(shop, { from: 0, to: 9 }, fault);
+    return databaseKit.machines.openDatabase(kv, group);
+  };
+  world.machines = withMethods(databaseKit.machines, { openDatabase });
+  await world.crash();
+  const refusal = { details: { reason: 'DatabaseDamaged' }, message: expect.stringContaining('some revisions cannot') };
+  await expect(world.node.confirmedLatest(shop)).rejects.toMatchObject(refusal);
+  await expectNotServed(world, shop, refusal);
+  expect(await world.transact(other, 'two')).toMatchObject({ kind: 'committed', revision: 1 });
+  world.pass(1000);
+  await settle();
+  expect([world.core.health.rebuilds.damaged, world.failures]).toEqual([1, []]);
+  // Its rows are whole, and the next start tries again.
+  world.machines = databaseKit.machines;
+  await world.crash();
+  expect(await world.history(shop)).toEqual(['one']);
 });
 
 it('a rebuild waits while the disk is full', async () => {
@@ -164,6 +206,77 @@ it('other replicas serve a database while the rows of one are rebuilt, which the
   await world.until(() => leader.front.readable(group) === 2, 'the rows of the second transaction');
   expect(leader.front.absence(group)).toBeUndefined();
   expect(await databaseKit.history(leader.kv, group)).toEqual(['one', 'two']);
+});
+
+/** Restarts a node that does not lead the group, with a damaged history and without its applied row. */
+async function hurtFollower(world: ReplicaWorld, group: GroupId): Promise<WorldNode> {
+  const leader = await world.leader(group);
+  for (const text of TEXTS) await world.answer(leader.front.transact(group, databaseKit.payload(text)));
+  await world.pass(1000);
+  const hurt = world.up.find((each) => each !== leader && each.core.membershipOf(group) !== undefined);
+  if (hurt === undefined) throw new Error('The group has a follower');
+  await hurt.crash();
+  damageHistory(hurt.kv, group, 'two');
+  const batch = hurt.kv.batch();
+  batch.del(new RowKeys(group).applied());
+  await hurt.kv.write(batch);
+  await hurt.kv.checkpointFiles();
+  await hurt.start();
+  await world.until(() => hurt.historyNotes.at(-1)?.kind === 'damaged', 'the damage');
+  return hurt;
+}
+
+function replicaOn({ node }: WorldNode, of: WorldNode, group: GroupId): ReplicaId | undefined {
+  return bindingOf(of, group)?.replicas.find((replica) => nodeOf(replica) === node);
+}
+
+it('other replicas replace one whose history is damaged, which votes again when it has all of it (C46)', async () => {
+  const { world, group } = await shopOnThree();
+  const hurt = await hurtFollower(world, group);
+  const leader = await world.leader(group);
+  const before = replicaOn(hurt, leader, group);
+  expect([before !== undefined, hurt.core.membershipOf(group)]).toEqual([true, undefined]);
+  await world.until(() => replicaOn(hurt, leader, group) === undefined, 'the end of the damaged replica');
+  await world.answer((await world.leader(group)).front.transact(group, databaseKit.payload('four')));
+  const isReplaced = (): boolean => isAt(world, group, [1, 2, 3]) && hurt.front.readable(group) === 4;
+  await world.until(isReplaced, 'another replica', 60_000);
+  expect(hurt.front.absence(group)).toBeUndefined();
+  expect(replicaOn(hurt, hurt, group)).not.toBe(before);
+  expect(hurt.core.health.rebuilds).toEqual({ groups: 0, bytes: 0, damaged: 0 });
+  expect(await databaseKit.history(hurt.kv, group)).toEqual([...TEXTS, 'four']);
+  expect(world.failures).toEqual([]);
+});
+
+it.each([
+  ['follows', false],
+  ['leads', true],
+])('other replicas replace one that %s its group, whose rows are whole (C46)', async (_, isLeader) => {
+  const { world, group } = await shopOnThree();
+  const leader = await world.leader(group);
+  for (const text of TEXTS) await world.answer(leader.front.transact(group, databaseKit.payload(text)));
+  const hurt = world.up.find((each) => (each === leader) === isLeader) ?? leader;
+  const before = replicaOn(hurt, leader, group);
+  hurt.core.damaged(group);
+  const isReplaced = (): boolean => isAt(world, group, [1, 2, 3]) && replicaOn(hurt, hurt, group) !== before;
+  await world.until(isReplaced, 'another replica', 60_000);
+  await world.until(() => hurt.front.readable(group) === TEXTS.length, 'its rows');
+  expect(await databaseKit.history(hurt.kv, group)).toEqual(TEXTS);
+  const after = replicaOn(hurt, hurt, group);
+  await world.pass(5000);
+  expect(replicaOn(hurt, hurt, group)).toBe(after);
+});
+
+it('a damaged replica is kept while the other one is no majority without it', async () => {
+  const { world, group, leader } = await startTrio();
+  const two = [leader.node, ...world.nodes.filter((node) => node !== leader.node)].slice(0, 2);
+  leader.core.place(group, two);
+  await world.until(() => isAt(world, group, two), 'a database on two nodes');
+  const hurt = await hurtFollower(world, group);
+  await world.pass(10_000);
+  expect(bindingOf(hurt, group)).toMatchObject({ isSettled: true, replicas: { length: 2 } });
+  const nodes = two.filter((node) => node !== hurt.node);
+  const elsewhere = { reason: 'NotReplica', holders: { group, nodes } };
+  expect(hurt.front.absence(group)).toMatchObject({ code: 'not_leader', details: elsewhere });
 });
 
 it('rows of a damaged group that the node does not have are removed', async () => {

@@ -1,15 +1,18 @@
-// Goal: the thread of a running node finds rows that are missing, damaged or not as many as the database counts (D26).
-// Method: the thread with a store on disk, which is damaged after the first round.
+// Goal: the thread of a running node finds rows that are missing, damaged or not as many as the database counts (D26),
+// and names damaged segments. Method: the thread with a store on disk, which is damaged after the first round.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
+import type { MachineOptions } from '#database';
 import type { KvBatch } from '#kv';
-import { type LevelStore, openLevelStore } from '#storage';
-import { ScrubThread } from '../../../../src/cluster/front/scrub-thread.ts';
+import { createMetrics, type LogFields, type Logger, silentLogger } from '#observability';
+import { historiesIn, type LevelStore, openLevelStore } from '#storage';
+import { ScrubThread, watchStore } from '../../../../src/cluster/front/scrub-thread.ts';
 import { writeApplied } from '../../../../src/database/applied.ts';
 import { DatabaseHost } from '../../../support/database-host.ts';
 import { transactionOf } from '../../../support/database-requests.ts';
 import { valueOf } from '../../../support/database-rows.ts';
+import { eventually } from '../../../support/eventually.ts';
 import { testDir } from '../../../support/test-scope.ts';
 
 const PACE = { auditBytes: 2 ** 30, rowBytes: 2 ** 30, segmentBytes: 2 ** 30, roundMs: 5, repeatMs: 5 };
@@ -21,11 +24,11 @@ interface World {
 }
 
 /** A store with one table, in which a database has all of its rows. */
-async function withTable(): Promise<World> {
+async function withTable(options: MachineOptions = {}): Promise<World> {
   const directory = testDir();
   const store = await openLevelStore(directory);
   onTestFinished(async () => store.close());
-  const host = new DatabaseHost({}, store);
+  const host = new DatabaseHost(options, store);
   for (const id of ['a', 'b', 'c']) await host.apply(transactionOf([{ id, type: 't', source: 's', stream: 'x' }]));
   await host.flush();
   await store.compact(Uint8Array.of(0), Uint8Array.of(0xff));
@@ -92,6 +95,39 @@ it.each(DAMAGES)('reports %s', async (_what, damage, says) => {
     message: expect.stringMatching(says),
   });
   expect(isDamaged).toBe(true);
+});
+
+it('logs and counts a damaged segment in each round, until it is whole again', async () => {
+  // Each transaction is a segment.
+  const { directory, store } = await withTable({ segmentBytes: 1 });
+  await store.checkpointFiles();
+  const segment = join(historiesIn(directory), '00000007/0000000000000000.segment');
+  const whole = readFileSync(segment);
+  writeFileSync(segment, whole.with(5000, (whole[5000] ?? 0) ^ 4));
+  const lines: LogFields[] = [];
+  const logger: Logger = { ...silentLogger, error: (event, fields) => void lines.push({ event, ...fields }) };
+  const metrics = createMetrics({ runtime: false });
+  const places = { dataDirectory: directory, storeDirectory: directory };
+  const groups: number[] = [];
+  const onDamaged = (group: number): void => void groups.push(group);
+  const thread = watchStore({ ...places, logger, metrics, onDamaged, pace: PACE });
+  onTestFinished(async () => thread.close());
+  const damaged = async (): Promise<string | undefined> =>
+    /^cairn_segments_damaged (\d+)$/m.exec((await metrics.render()).body)?.[1];
+  await eventually(() => expect(lines.length).toBeGreaterThan(1));
+  await eventually(async () => expect(await damaged()).toBe('1'));
+  expect(groups.slice(0, 2)).toEqual([7, 7]);
+  expect(lines[1]).toEqual({
+    event: 'segment-damaged',
+    count: 1,
+    revisions: [1],
+    error: expect.objectContaining({
+      message: expect.stringMatching(/^The bytes 0 to \d+ of the history of group 7 /),
+    }),
+    advice: expect.stringContaining('cannot be read on this node'),
+  });
+  writeFileSync(segment, whole);
+  await eventually(async () => expect(await damaged()).toBe('0'));
 });
 
 it('ends on request, while a round is in progress or between two', async () => {

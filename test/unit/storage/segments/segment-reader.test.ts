@@ -1,7 +1,7 @@
 // Goal: a reader of segments returns the bytes that were written or reports damage, keeps few descriptors open, and
 // leaves the thread where the disk is slow. Method: every byte and every cut of a small segment; a simulated disk.
 import { describe, expect, it } from 'vitest';
-import { toGroupId } from '#base';
+import { DatabaseError, toGroupId } from '#base';
 import { HistoryFault, ReadMemory } from '#kv';
 import type { ReadClock } from '../../../../src/storage/segments/read-times.ts';
 import { SegmentReader } from '../../../../src/storage/segments/segment-reader.ts';
@@ -47,6 +47,24 @@ describe('damage of a segment', () => {
     for (let size = 2 * 4_096 - 1; size >= 0; size--) {
       disk.resize(FILE, size);
       expect(() => readWith(disk, 0, 50), `cut to ${size}`).toThrow(HistoryFault);
+    }
+  });
+
+  it.each([
+    ['EIO', 'HistoryDamaged'],
+    ['EUCLEAN', 'HistoryDamaged'],
+    ['EACCES', undefined],
+  ])('is what a disk reports that fails a read with %s, unless it is for another reason', async (code, reason) => {
+    const { disk } = await withRecords([50]);
+    disk.onRead = () => {
+      throw Object.assign(new Error(`${code}: a reason`), { code, syscall: 'read' });
+    };
+    const reader = new SegmentReader(HISTORIES, { disk, clock: coldClock(), pauses: NO_PAUSES });
+    const range = { from: 0, to: 50 };
+    for (const _ of ['on the thread', 'off it']) {
+      const failure: unknown = await (async () => reader.readAll(GROUP, [range]))().catch((thrown: unknown) => thrown);
+      expect(failure).toMatchObject({ message: expect.stringContaining(code) });
+      expect(failure instanceof DatabaseError && failure.details.reason).toBe(reason);
     }
   });
 

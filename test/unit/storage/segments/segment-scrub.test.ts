@@ -66,7 +66,7 @@ it('reports a segment that cannot be read, is cut, or ends before the next one b
     [
       async ({ disk }: SegmentHistories) => {
         disk.onRead = (path) => {
-          if (path === FILE) throw Object.assign(new Error('EIO: i/o error'), { syscall: 'read' });
+          if (path === FILE) throw Object.assign(new Error('EIO: i/o error'), { code: 'EIO', syscall: 'read' });
         };
       },
       'EIO',

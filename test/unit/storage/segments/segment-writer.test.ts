@@ -204,6 +204,28 @@ describe('a writer of segments', () => {
     expect(Buffer.compare(after.history.read(GROUP, { from: 0, to: end }), bytesAt(0, end))).toBe(0);
   });
 
+  it('cuts a history with bytes that the disk cannot read at the synced end, or after it', async () => {
+    const disk = new MemorySegmentDisk();
+    const first = new SegmentWriter(HISTORIES, disk);
+    await first.append(new Map([[GROUP, recordsAt({ position: 0, lengths: [1_000] })]]));
+    await first.sync();
+    const synced = first.end(GROUP);
+    await first.append(new Map([[GROUP, recordsAt({ position: 1_000, segment: 0, lengths: [20_000] })]]));
+    await first.close();
+    const cutAt = async (isLost: (read: number) => boolean): Promise<number> => {
+      let reads = 0;
+      disk.onRead = () => {
+        if (isLost(reads++)) throw Object.assign(new Error('EIO: i/o error'), { code: 'EIO', syscall: 'read' });
+      };
+      return new SegmentWriter(HISTORIES, disk).cut(GROUP, 21_000, synced);
+    };
+    // Synced bytes are lost: the history is left for a reader to report.
+    expect(await cutAt(() => true)).toBeLessThan(1_000);
+    // The last blocks are read one by one, then all blocks are to be written again.
+    expect(await cutAt((read) => read === 4)).toBe(1_000);
+    expect(await cutAt(() => false)).toBe(1_000);
+  });
+
   it('removes the directory that a crash has left of a removed history', async () => {
     const before = new SegmentHistories();
     await before.histories.append(new Map([[GROUP, recordsAt({ position: 0, lengths: [10] })]]));

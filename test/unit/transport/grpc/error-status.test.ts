@@ -1,7 +1,7 @@
 // Goal: every error of Cairn has a gRPC status, whose details are the standard messages (T5). Method: each error code;
 // details decoded by generated code.
 import { describe, expect, it } from 'vitest';
-import { BrokenInvariant, DatabaseError, ERROR_CODES, type ErrorCode } from '#base';
+import { BrokenInvariant, DatabaseError, ERROR_CODES, type ErrorCode, toGroupId } from '#base';
 import {
   BadRequest,
   ErrorInfo,
@@ -9,6 +9,7 @@ import {
   RetryInfo,
 } from '../../../../proto/gen/google/rpc/error_details.ts';
 import { Status } from '../../../../proto/gen/google/rpc/status.ts';
+import { withdrawn } from '../../../../src/cluster/refusals.ts';
 import { type FailureListeners, statusOfError, statusOfFailure } from '../../../../src/transport/grpc/error-status.ts';
 import { trailersOf } from '../../../../src/transport/grpc/wire/status.ts';
 
@@ -51,6 +52,14 @@ describe('statusOfError (T5)', () => {
   it('has the time of a retry in RetryInfo', () => {
     const error = new DatabaseError('busy', 'x', { details: { retryAfterMs: 1500 } });
     expect(detailsOf(error)).toEqual([expect.anything(), { retryDelay: { seconds: 1, nanos: 500_000_000 } }]);
+  });
+
+  it('has the reason of a damaged database, which is no bug, and no time for a retry', () => {
+    const bugs: unknown[] = [];
+    const listeners = { onBug: (failure: unknown) => void bugs.push(failure), onFatal: () => undefined };
+    const damaged = withdrawn('database "shop"', { group: toGroupId(7), nodes: [] }, { revision: 12 });
+    expect([statusOfFailure(damaged, listeners).code, bugs]).toEqual(['INTERNAL', []]);
+    expect(detailsOf(damaged)).toMatchObject([{ metadata: { reason: 'DatabaseDamaged' } }]);
   });
 
   it.each([

@@ -1,7 +1,8 @@
 // Goal: every error code has the status and the body of the specification (TH2). Method: a table of all codes; bodies
 // of examples.
 import { describe, expect, it } from 'vitest';
-import { DatabaseError, ERROR_CODES, type ErrorCode } from '#base';
+import { DatabaseError, ERROR_CODES, type ErrorCode, toGroupId } from '#base';
+import { withdrawn } from '../../../../src/cluster/refusals.ts';
 import { errorReply, invalidField } from '../../../../src/transport/http/errors.ts';
 
 const SPECIFIED: Readonly<Record<ErrorCode, string>> = {
@@ -49,6 +50,23 @@ describe('SPEC-HTTP-ERRORS: error body', () => {
       '{"error":{"code":"INVALID_ARGUMENT","message":"no",' +
         '"details":{"reason":"overdrawn","details":{"cents":9007199254740993}}}}\n',
     );
+  });
+
+  it('names a revision that is damaged, and no time for a retry', () => {
+    const holders = { group: toGroupId(7), nodes: [] };
+    const { status, headers, body } = errorReply(withdrawn('database "shop"', holders, { revision: 12 }));
+    expect([status, headers, JSON.parse(body ?? '')]).toEqual([
+      500,
+      {},
+      {
+        error: {
+          code: 'INTERNAL',
+          message:
+            'The events of the database "shop" on this node are damaged, and revision 12 cannot be read. The database is out of service until an operator restores it (docs/operations/runbooks/store-corruption.md)',
+          details: { reason: 'DatabaseDamaged' },
+        },
+      },
+    ]);
   });
 
   it('has the time of a retry in whole seconds', () => {
