@@ -13,6 +13,11 @@ const SPEC: f.Shape = f.shape(
       min: 1,
       pattern: NAME,
     }),
+    'copies?': f.wholeNumber(
+      'Number of nodes that store the database and vote for its transactions. It may exceed the number of nodes: replicas are added when there are more. The default is the setting copies of the cluster, 3.',
+      1,
+      7,
+    ),
     adoptionPolicy: f.choice(
       'Handling of a database that exists before the resource. Create: create the database, and report an error when it exists. Adopt: take over the database that exists. Either: adopt it when it exists, else create it.',
       ['Create', 'Adopt', 'Either'],
@@ -58,6 +63,10 @@ export const EVENT_DATABASE: f.ResourceKind = {
     f.column('Database', '.status.databaseName', 'The name of the database.'),
     ...readyColumns('database', CONDITIONS.Ready),
     f.column('ID', '.status.databaseID', 'The id of the database.'),
+    f.column('Copies', '.spec.copies', 'Number of replicas; empty: the default of the cluster.', {
+      type: 'integer',
+      isWide: true,
+    }),
     f.column('Reclaim', '.spec.reclaimPolicy', 'Whether a deletion keeps the database.', { isWide: true }),
     AGE,
   ],

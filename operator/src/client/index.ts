@@ -20,7 +20,7 @@ export {
 } from './cluster-admin.ts';
 export { type Components, type ComponentVersion, GrpcComponents, type Holder, type Maintenance } from './components.ts';
 export { Connections } from './connections.ts';
-export { type Database, type Databases, GrpcDatabases } from './databases.ts';
+export { type Database, type Databases, GrpcDatabases, type Placed } from './databases.ts';
 export { type ApiKey, GrpcKeys, type Keys, type NewKey } from './keys.ts';
 export { type Calls, callsOf } from './node-metrics.ts';
 export type { Beside, ComponentId, ComponentKind, Publication } from './publication.ts';

@@ -12,6 +12,7 @@ import {
 } from '../reconcile/index.ts';
 import {
   type Action,
+  copiesOf,
   creating,
   databaseNameOf,
   exists,
@@ -71,12 +72,9 @@ class DatabaseWork {
   async #find(cluster: CairnCluster, resource: EventDatabase): Promise<Found> {
     try {
       const databases = await this.#options.connect(cluster);
-      const name = databaseNameOf(resource);
-      const database = await databases.find(name);
+      const database = await databases.find(databaseNameOf(resource));
       if (database === undefined) return { kind: 'none' };
-      const { databaseID: id = database.id } = resource.status ?? {};
-      const predecessor = id === database.id ? undefined : await databases.predecessor(name);
-      return { kind: 'database', database, predecessor };
+      return { kind: 'database', database, placed: await databases.describe(database) };
     } catch (error) {
       return { kind: 'unknown', error: asError(error) };
     }
@@ -94,6 +92,11 @@ class DatabaseWork {
       const { name, id } = action.database;
       await (await this.#options.connect(readyCluster(world.cluster))).delete(name, id);
       this.#tell(world, { type: 'Normal', reason: 'Deleted', note: `deleted ${id}` });
+    } else if (action.kind === 'copies') {
+      const copies = copiesOf(world.resource);
+      await (await this.#options.connect(readyCluster(world.cluster))).setCopies(action.database, copies);
+      const note = `asked for ${copies === 0 ? 'the default number of' : copies} copies`;
+      this.#tell(world, { type: 'Normal', reason: 'CopiesChanged', note });
     }
   }
 
@@ -104,7 +107,7 @@ class DatabaseWork {
     const isRepeated = isCreating(resource);
     const announced = isRepeated ? world : await this.#write(world, creating(resource));
     try {
-      await this.#write(announced, CREATED, await databases.create(databaseNameOf(resource)));
+      await this.#write(announced, CREATED, await databases.create(databaseNameOf(resource), resource.spec.copies));
     } catch (error) {
       // A first attempt that finds the name taken has created nothing.
       if (isRepeated || !failedWith(error, 'ALREADY_EXISTS')) throw error;

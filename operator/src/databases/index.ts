@@ -1,6 +1,6 @@
 /**
- * The controller of EventDatabases: creates or adopts a database, reports what becomes of it, and deletes it with its
- * object where the policy is to.
+ * The controller of EventDatabases: creates or adopts a database, keeps its number of copies, reports what becomes of
+ * it, and deletes it with its object where the policy is to.
  *
  * Not here: access to databases, and components in them.
  *
@@ -14,6 +14,8 @@
  *        unless the cluster has recovered it from one of its replicas under another id.
  *   KD4  The finalizer ends when the database is deleted, when the cluster is gone, after an hour, or by annotation.
  *   KD5  The plan for a converged object is empty.
+ *   KD6  The number of copies is that of the spec, without one the default of the cluster. It is changed only in the
+ *        database with the id in the status.
  */
 export { databaseController } from './controller.ts';
 export { type Found, plan, statusOf, type World } from './plan.ts';

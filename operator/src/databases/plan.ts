@@ -1,6 +1,6 @@
 /** From an EventDatabase and the database in its cluster to the next action and the status. Pure. */
 import type { EventDatabase, EventDatabaseStatus } from '../api/index.ts';
-import type { Database } from '../client/index.ts';
+import type { Database, Placed } from '../client/index.ts';
 import { defined, type Finding } from '../kube/index.ts';
 import {
   type ClusterState,
@@ -21,8 +21,7 @@ export type Found =
   | {
       readonly kind: 'database';
       readonly database: Database;
-      /** Id before a recovery of the database from one of its replicas; known when the id is not the expected one. */
-      readonly predecessor?: string | undefined;
+      readonly placed?: Placed | undefined;
     };
 
 export interface World {
@@ -36,7 +35,7 @@ export interface World {
 
 export type Action =
   | { readonly kind: 'hold' | 'release' | 'create' }
-  | { readonly kind: 'record' | 'delete'; readonly database: Database };
+  | { readonly kind: 'record' | 'copies' | 'delete'; readonly database: Database };
 
 export function plan(world: World): readonly Action[] {
   const { resource } = world;
@@ -52,13 +51,20 @@ function planDatabase(world: World): readonly Action[] {
   const { adoptionPolicy: policy } = resource.spec;
   if (found.kind === 'unknown') return [];
   const id = resource.status?.databaseID;
-  if (id !== undefined) {
-    if (found.kind === 'database' && found.predecessor === id) return [{ kind: 'record', database: found.database }];
-    return found.kind === 'none' && policy === 'Either' ? [{ kind: 'create' }] : [];
+  if (found.kind === 'none') {
+    const isWanted = id === undefined ? policy !== 'Adopt' : policy === 'Either';
+    return isWanted ? [{ kind: 'create' }] : [];
   }
-  if (found.kind === 'none') return policy === 'Adopt' ? [] : [{ kind: 'create' }];
-  const mayTake = isCreating(resource) || policy !== 'Create';
-  return mayTake ? [{ kind: 'record', database: found.database }] : [];
+  const { database, placed } = found;
+  const mayTake = id === undefined ? isCreating(resource) || policy !== 'Create' : placed?.predecessor === id;
+  if (mayTake) return [{ kind: 'record', database }];
+  const hasOthers = database.id === id && placed !== undefined && placed.copies !== copiesOf(resource);
+  return hasOthers ? [{ kind: 'copies', database }] : [];
+}
+
+/** Number of replicas to ask for; 0: the default of the cluster. */
+export function copiesOf({ spec: { copies = 0 } }: EventDatabase): number {
+  return copies;
 }
 
 function planDeletion(world: World): readonly Action[] {
@@ -69,9 +75,9 @@ function planDeletion(world: World): readonly Action[] {
   if (isRetained || cluster.kind === 'gone' || isAbandoned(resource, wallMs)) return [release];
   if (found.kind === 'unknown') return [];
   if (found.kind === 'none') return [release];
-  const { database } = found;
+  const { database, placed } = found;
   const id = resource.status?.databaseID;
-  const isOwn = id === undefined ? isCreating(resource) : id === found.predecessor;
+  const isOwn = id === undefined ? isCreating(resource) : id === placed?.predecessor;
   if (isOwn) return [{ kind: 'record', database }];
   return id === database.id ? [{ kind: 'delete', database }] : [release];
 }

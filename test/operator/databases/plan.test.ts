@@ -24,8 +24,8 @@ interface Sketch {
   readonly claimedBy?: string;
 }
 
-function found(id: string): Found {
-  return { kind: 'database', database: { name: 'shop', id, createdAt: '2026-11-29T11:00:00Z' } };
+function found(id: string, placed?: { copies: number; predecessor?: string }): Found {
+  return { kind: 'database', database: { name: 'shop', id, createdAt: '2026-11-29T11:00:00Z' }, placed };
 }
 
 function world(sketch: Sketch): World {
@@ -88,8 +88,23 @@ const CASES: readonly (readonly [name: string, sketch: Sketch, plan: readonly st
   ],
   [
     'records the id of a database that was recovered',
-    { id: 'a', found: { ...found('b'), predecessor: 'a' } as Found },
+    { id: 'a', found: found('b', { copies: 0, predecessor: 'a' }) },
     ['record'],
+  ],
+  ['changes the copies', { id: 'a', spec: { copies: 5 }, found: found('a', { copies: 0 }) }, ['copies'], 'Available'],
+  ['returns to the default when copies is removed', { id: 'a', found: found('a', { copies: 5 }) }, ['copies']],
+  ['leaves the copies that are as in the spec', { id: 'a', spec: { copies: 5 }, found: found('a', { copies: 5 }) }, []],
+  ['leaves copies that no node knows', { id: 'a', spec: { copies: 5 }, found: found('a') }, []],
+  ['leaves the copies of another database', { id: 'a', spec: { copies: 5 }, found: found('b', { copies: 0 }) }, []],
+  [
+    'takes a database over before it changes its copies',
+    { spec: { adoptionPolicy: 'Adopt', copies: 5 }, found: found('a', { copies: 0 }) },
+    ['record'],
+  ],
+  [
+    'leaves the copies of a database that an older object describes',
+    { id: 'a', spec: { copies: 5 }, found: found('a', { copies: 0 }), claimedBy: 'first' },
+    [],
   ],
   ['releases the object when it no longer deletes', { id: 'a', found: found('a'), isHeld: true }, ['release']],
   ['deletes by id', { ...DELETED, id: 'a', found: found('a') }, ['delete']],
@@ -99,7 +114,7 @@ const CASES: readonly (readonly [name: string, sketch: Sketch, plan: readonly st
   ['records what it is about to delete', { ...DELETED, created: 'Creating', found: found('a') }, ['record']],
   [
     'records what was recovered before it is deleted',
-    { ...DELETED, id: 'a', found: { ...found('b'), predecessor: 'a' } as Found },
+    { ...DELETED, id: 'a', found: found('b', { copies: 0, predecessor: 'a' }) },
     ['record'],
   ],
   ['retains by the policy Retain', { ...DELETED, spec: {}, id: 'a', found: found('a') }, ['release']],
@@ -120,7 +135,7 @@ const CASES: readonly (readonly [name: string, sketch: Sketch, plan: readonly st
 
 describe('the plan for an EventDatabase', () => {
   it.each(CASES.map(([name, ...rest]) => [name, rest] as const))(
-    '%s (KD1, KD2, KD3, KD4)',
+    '%s (KD1, KD2, KD3, KD4, KD6)',
     (_name, [sketch, kinds, reason]) => {
       const at = world(sketch);
       expect(plan(at).map(({ kind }) => kind)).toEqual(kinds);
@@ -132,15 +147,23 @@ describe('the plan for an EventDatabase', () => {
     const policies = fc.record({
       adoptionPolicy: fc.constantFrom('Create', 'Adopt', 'Either'),
       reclaimPolicy: fc.constantFrom('Retain', 'Delete'),
+      copies: fc.option(fc.integer({ min: 1, max: 7 }), { nil: undefined }),
     });
-    const property = fc.property(policies, fc.constantFrom('Created', 'Adopted'), fc.string(), (spec, created, id) => {
-      const isHeld = spec.reclaimPolicy === 'Delete';
-      const at = world({ spec, created, id: `id-${id}`, found: found(`id-${id}`), isHeld });
-      expect(plan(at)).toEqual([]);
-      const status = statusOf(at);
-      const again = { ...at, resource: { ...at.resource, status }, wallMs: NOW + 1_000_000 };
-      expect(statusOf(again)).toEqual(status);
-    });
+    const property = fc.property(
+      policies,
+      fc.constantFrom('Created', 'Adopted'),
+      fc.string(),
+      (policy, created, id) => {
+        const { copies = 0, ...others } = policy;
+        const spec = copies === 0 ? others : { ...others, copies };
+        const isHeld = spec.reclaimPolicy === 'Delete';
+        const at = world({ spec, created, id: `id-${id}`, found: found(`id-${id}`, { copies }), isHeld });
+        expect(plan(at)).toEqual([]);
+        const status = statusOf(at);
+        const again = { ...at, resource: { ...at.resource, status }, wallMs: NOW + 1_000_000 };
+        expect(statusOf(again)).toEqual(status);
+      },
+    );
     fc.assert(property, { numRuns: runs(300) });
   });
 });

@@ -12,8 +12,10 @@ import { runs } from '../../support/runs.ts';
 const NAMES = ['shop', 'ledger', 'audit'];
 const ADOPTION = ['Create', 'Adopt', 'Either'];
 const RECLAIM = ['Retain', 'Delete'];
+/** null: the field is removed. */
+const COPIES = [null, 1, 3, 5];
 
-/** Collects objects that adopt a database against their policy (KD1), and wrong deletions (KD2). */
+/** Collects objects that adopt a database against their policy (KD1), wrong deletions (KD2) and wrong copies (KD6). */
 function watch(world: DatabaseWorld): readonly string[] {
   const { server, cairn } = world;
   const faults: string[] = [];
@@ -37,6 +39,10 @@ function watch(world: DatabaseWorld): readonly string[] {
     const isMeant = metadata?.deletionTimestamp !== undefined && spec?.reclaimPolicy === 'Delete';
     if (!isMeant || status?.databaseID !== id) faults.push(`${id} was deleted`);
   };
+  cairn.onCopies = (name) => {
+    const { status } = world.resource(name) ?? {};
+    if (status?.databaseID !== cairn.databases.get(name)?.id) faults.push(`the copies of ${name} were changed`);
+  };
   return faults;
 }
 
@@ -44,18 +50,20 @@ function disturb(world: DatabaseWorld): void {
   const { runtime, cairn } = world;
   const { chance } = runtime;
   const name = chance.pick(NAMES);
-  const spec = { adoptionPolicy: chance.pick(ADOPTION), reclaimPolicy: chance.pick(RECLAIM) };
+  const policies = { adoptionPolicy: chance.pick(ADOPTION), reclaimPolicy: chance.pick(RECLAIM) };
+  const copies = chance.pick(COPIES);
   const exists = world.resource(name) !== undefined;
-  const roll = chance.below(10);
+  const roll = chance.below(11);
   if (roll < 4) {
-    if (exists) world.edit(name, spec);
-    else world.create(name, spec);
+    if (exists) world.edit(name, { ...policies, copies });
+    else world.create(name, copies === null ? policies : { ...policies, copies });
   } else if (roll < 6 && exists) world.delete(name);
   else if (roll === 6 && chance.chance(50) && cairn.databases.has(name)) cairn.recover(name);
   else if (roll === 6) cairn.databases.delete(name);
   else if (roll === 7 && !cairn.databases.has(name)) cairn.create(name, 'other');
   else if (roll === 8) cairn.isDown = !cairn.isDown;
   else if (roll === 9) world.setCluster(chance.pick(['True', 'True', 'False', 'gone']));
+  else if (roll === 10) cairn.setCopies(name, chance.below(8));
 }
 
 /** Reason of the condition Ready that follows from the policies and the database. */
@@ -79,9 +87,12 @@ function judge(world: DatabaseWorld, resource: EventDatabase): void {
     generation,
     reasonFor(world, resource),
   ]);
+  const { id, copies } = world.cairn.databases.get(metadata.name) ?? {};
+  const isOwn = id !== undefined && id === status?.databaseID;
+  expect(copies).toBe(isOwn ? (spec.copies ?? 0) : copies);
 }
 
-it('databases converge under faults and kills, and none of another party is deleted (KD1, KD2, KD3, KD4)', async () => {
+it('databases converge under faults and kills, and those of another party stay (KD1, KD2, KD3, KD4, KD6)', async () => {
   const property = fc.asyncProperty(fc.nat(), async (seed) => {
     const world = new DatabaseWorld(seed, EVERY_FAULT);
     const faults = watch(world);
@@ -114,6 +125,21 @@ it('a first creation that finds the name in use does not adopt the database (KD1
   const shop = world.resource('shop');
   const exists = 'DatabaseExists';
   expect([shop?.status?.databaseID, reasonsOf(shop)]).toEqual([undefined, { Created: exists, Ready: exists }]);
+});
+
+it('a database is created with its number of copies, and needs no later change (KD6)', async () => {
+  const world = new DatabaseWorld(1);
+  const { runtime, cairn } = world;
+  let changes = 0;
+  cairn.onCopies = () => void (changes += 1);
+  world.setCluster('True');
+  world.create('shop', { copies: 5 });
+  world.start();
+  await runtime.advance(60_000);
+  expect([cairn.databases.get('shop')?.copies, changes]).toEqual([5, 0]);
+  world.edit('shop', { copies: null });
+  await runtime.advance(60_000);
+  expect([cairn.databases.get('shop')?.copies, changes]).toEqual([0, 1]);
 });
 
 it('a deletion is abandoned when the cluster is deleted, or unreachable for an hour (KD4)', async () => {

@@ -16,6 +16,8 @@ export type Party = 'operator' | 'other';
 
 export interface Kept extends Database {
   readonly party: Party;
+  /** 0: the default of the cluster. */
+  readonly copies: number;
 }
 
 export class NaiveCairn {
@@ -28,6 +30,8 @@ export class NaiveCairn {
   isDown = false;
   /** Called before the operator deletes a database. */
   onDelete: (database: Kept) => void = () => undefined;
+  /** Called before the operator changes the number of copies of a database. */
+  onCopies: (name: string) => void = () => undefined;
   /** Called when a key is issued. */
   onIssue: (id: string) => void = () => undefined;
   readonly #runtime: ManualRuntime;
@@ -37,10 +41,11 @@ export class NaiveCairn {
     this.#runtime = runtime;
   }
 
-  create(name: string, party: Party): Database {
+  create(name: string, party: Party, copies: number = 0): Database {
     if (this.databases.has(name)) throw callError('ALREADY_EXISTS');
     this.#last += 1;
-    const database = { name, id: `id-${this.#last}`, createdAt: new Date(this.#runtime.wallMs()).toISOString(), party };
+    const createdAt = new Date(this.#runtime.wallMs()).toISOString();
+    const database = { name, id: `id-${this.#last}`, createdAt, party, copies };
     this.databases.set(name, database);
     return database;
   }
@@ -49,16 +54,35 @@ export class NaiveCairn {
   recover(name: string): void {
     const { id, ...rest } = this.databases.get(name) ?? this.create(name, 'other');
     this.#last += 1;
-    this.databases.set(name, { party: 'other', ...rest, id: `id-${this.#last}` });
+    this.databases.set(name, { party: 'other', copies: 0, ...rest, id: `id-${this.#last}` });
     this.predecessors.set(name, id);
+  }
+
+  /** Another party may do the same. */
+  setCopies(name: string, copies: number): void {
+    const found = this.databases.get(name);
+    if (found !== undefined) this.databases.set(name, { ...found, copies });
   }
 
   /** The API as a process of the operator calls it. */
   databasesFor(process: OperatorProcess): Databases {
     return {
       find: (name) => this.call(() => this.databases.get(name)),
-      predecessor: (name) => this.call(() => this.predecessors.get(name)),
-      create: (name) => process.step(() => this.call(() => this.create(name, 'operator'))),
+      describe: ({ name, id }) =>
+        this.call(() => {
+          const found = this.databases.get(name);
+          if (found?.id !== id) return undefined;
+          return { copies: found.copies, predecessor: this.predecessors.get(name) };
+        }),
+      create: (name, copies) => process.step(() => this.call(() => this.create(name, 'operator', copies))),
+      setCopies: ({ name, id }, copies) =>
+        process.step(() =>
+          this.call(() => {
+            if (this.databases.get(name)?.id !== id) throw callError('NOT_FOUND');
+            this.onCopies(name);
+            this.setCopies(name, copies);
+          }),
+        ),
       delete: (name, id) =>
         process.step(() =>
           this.call(() => {

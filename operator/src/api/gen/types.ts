@@ -600,6 +600,11 @@ export interface EventDatabaseSpec {
   /** The name of the database; without it metadata.name. It cannot be changed. */
   readonly name?: string;
   /**
+   * Number of nodes that store the database and vote for its transactions. It may exceed the number of nodes: replicas
+   * are added when there are more. The default is the setting copies of the cluster, 3.
+   */
+  readonly copies?: number;
+  /**
    * Handling of a database that exists before the resource. Create: create the database, and report an error when it
    * exists. Adopt: take over the database that exists. Either: adopt it when it exists, else create it.
    */
