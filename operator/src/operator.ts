@@ -21,7 +21,7 @@ import {
   sourceOf,
   unless,
 } from './kube/index.ts';
-import { type ClusterFacts, groupOf, OWNED_KINDS, objectsOf, recoveryPodOf } from './objects/index.ts';
+import { type ClusterFacts, type DueFacts, groupOf, OWNED_KINDS, objectsOf, recoveryPodOf } from './objects/index.ts';
 import { type OperatorOptions, OperatorProcess, type Telemetry } from './process/index.ts';
 import { controlResources } from './resources.ts';
 
@@ -100,7 +100,7 @@ async function controlClusters(
   const events = recorder('clusters');
   const secrets = new SecretsController({ api, clusterOf: (key) => informers.cluster(key), events });
   operator.control(secrets, [sourceOf(informers.clusters)]);
-  const knownOf = ({ status }: CairnCluster): Omit<ClusterFacts, 'replicas' | 'storageSize'> => ({
+  const knownOf = ({ status }: CairnCluster): Omit<ClusterFacts, keyof DueFacts> => ({
     ...(status?.clusterID !== undefined && { clusterID: status.clusterID }),
     servedGroups,
     defaultImage: image,

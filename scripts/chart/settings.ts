@@ -17,6 +17,7 @@ export const SET_BY_CHART: readonly (keyof Config)[] = [
   'advertiseHost',
   'bootstrap',
   'join',
+  'learner',
   'zone',
   'nodeName',
   'auth',

@@ -56,6 +56,7 @@ export interface PodSpec {
   readonly initContainers?: readonly Container[];
   readonly containers: readonly Container[];
   readonly volumes?: readonly Volume[];
+  readonly topologySpreadConstraints?: readonly { readonly labelSelector: { readonly matchLabels: Labels } }[];
 }
 
 export interface Pod {
@@ -79,7 +80,10 @@ export interface Spec extends Partial<PodSpec> {
   readonly ports?: readonly Port[];
   readonly endpoints?: readonly Port[];
   readonly podMetricsEndpoints?: readonly Port[];
-  readonly ingress?: readonly { readonly from?: readonly object[]; readonly ports?: readonly Port[] }[];
+  readonly ingress?: readonly {
+    readonly from?: readonly { readonly podSelector?: { readonly matchLabels: Labels } }[];
+    readonly ports?: readonly Port[];
+  }[];
   readonly rules?: readonly {
     readonly backendRefs?: readonly (Named & { readonly port: number })[];
     readonly http?: { readonly paths: readonly { readonly backend: { readonly service: Backend } }[] };

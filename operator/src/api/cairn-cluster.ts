@@ -21,11 +21,13 @@ import { AUTH, PEERS, TLS } from './security.ts';
 const IS_VERSION = "self.matches('^((0|[1-9][0-9]{0,3})[.]){2}(0|[1-9][0-9]{0,3})(-[0-9A-Za-z.-]+)?$')";
 const NOT_A_VERSION = 'version must be a release of Cairn, such as 0.1.0 or 0.2.0-rc.1';
 const DAY_SECONDS = 86_400;
+/** Kubernetes gives pods a label with the name of their StatefulSet, NAME-learners, and a hash of ten characters. */
+const LEARNERS_NAME_MAX = CLUSTER_NAME_MAX - 5;
 
 /** Settings that follow from other fields, or from the pod. */
 export const SET_BY_OPERATOR: readonly string[] = [
   'dataDir host grpcPort httpPort mcpPort metricsPort metricsHost peerPort peerHost advertiseHost bootstrap',
-  'join zone nodeName auth authBootstrapKeyFile authGrantsFile tlsCertFile tlsKeyFile tlsCaFile tlsClientCaFile',
+  'join learner zone nodeName auth authBootstrapKeyFile authGrantsFile tlsCertFile tlsKeyFile tlsCaFile tlsClientCaFile',
   'tlsClientAuth peerTlsCertFile peerTlsKeyFile peerTlsCaFile peerSecretFile peerTls',
 ].flatMap((names) => names.split(' '));
 
@@ -191,6 +193,12 @@ const SPEC: f.Shape = f.shape(
         ],
       },
     ),
+    learners: f.wholeNumber(
+      'Number of further nodes that have a replica of every database, answer reads and do not vote. They add capacity for reads, and none for writes. A change restarts no pod.',
+      0,
+      50,
+      { default: 0 },
+    ),
     version: f.text(
       'Release of Cairn that the nodes run, such as 0.1.0. It is the tag of the image unless image.digest is set.',
       63,
@@ -281,8 +289,10 @@ const CONDITIONS = {
 
 const STATUS: f.Shape = f.shape('CairnClusterStatus', {
   ...commonStatus(CONDITIONS),
-  'replicas?': f.wholeNumber('Number of pods.', 0, 100),
-  'readyReplicas?': f.wholeNumber('Number of pods that are ready.', 0, 100),
+  'replicas?': f.wholeNumber('Number of pods, without learners.', 0, 100),
+  'readyReplicas?': f.wholeNumber('Number of pods that are ready, without learners.', 0, 100),
+  'learners?': f.wholeNumber('Number of pods of learners.', 0, 100),
+  'readyLearners?': f.wholeNumber('Number of pods of learners that are ready.', 0, 100),
   'selector?': f.text('The labels of the pods, as a selector.', 512),
   'version?': f.text('The release that all nodes run; the oldest one during an upgrade.', 63),
   'targetVersion?': f.text('The release that the nodes are brought to.', 63),
@@ -318,6 +328,14 @@ export const CAIRN_CLUSTER: f.ResourceKind = {
       rule: `self.metadata.name.size() <= ${CLUSTER_NAME_MAX} && self.metadata.name.matches('${CLUSTER_NAME}')`,
       message: `metadata.name must be a lowercase letter, then up to ${CLUSTER_NAME_MAX - 1} lowercase letters, digits or hyphens, without a hyphen at the end`,
     },
+    {
+      rule: `self.spec.learners == 0 || self.metadata.name.size() <= ${LEARNERS_NAME_MAX}`,
+      message: `learners must be 0 when metadata.name has more than ${LEARNERS_NAME_MAX} characters: the names of their pods would be too long`,
+    },
+    {
+      rule: "!has(self.spec.recovery) || !self.spec.recovery.survivor.startsWith(self.metadata.name + '-learners-')",
+      message: 'recovery.survivor must be a node that votes, such as NAME-0: a learner cannot continue a cluster alone',
+    },
   ],
   conditions: CONDITIONS,
   columns: [
@@ -325,6 +343,10 @@ export const CAIRN_CLUSTER: f.ResourceKind = {
     f.column('Version', '.status.version', 'The release that all nodes run.'),
     f.column('Members', '.status.readyReplicas', 'Number of nodes that are ready.', { type: 'integer' }),
     f.column('Replicas', '.spec.replicas', 'Number of nodes that there should be.', { type: 'integer', isWide: true }),
+    f.column('Learners', '.status.readyLearners', 'Number of learners that are ready.', {
+      type: 'integer',
+      isWide: true,
+    }),
     f.column('Target', '.status.targetVersion', 'The release to come.', { isWide: true }),
     f.column('Stable', '.status.conditions[?(@.type=="Stable")].status', CONDITIONS.Stable, { isWide: true }),
     f.column('Cluster ID', '.status.clusterID', 'The id of the cluster.', { isWide: true }),

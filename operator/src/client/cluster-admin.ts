@@ -23,6 +23,8 @@ export interface ClusterNode {
   readonly name: string;
   readonly zone: string;
   readonly state: 'active' | 'leaving' | 'removed';
+  /** It never votes in any group. */
+  readonly isLearner: boolean;
   /** It answered for this description. The fields below are 0 or absent if it did not. */
   readonly answers: boolean;
   /** Its role in the group of the catalog. */
@@ -183,9 +185,9 @@ export function descriptionOf({
 }
 
 function nodeOf({ node, own, state, catalogRole, ...rest }: NodeMessage): ClusterNode {
-  const { name, zone, answers, levelMax, isDraining, leads, movableLeads, lag } = rest;
+  const { name, zone, isLearner, answers, levelMax, isDraining, leads, movableLeads, lag } = rest;
   const { diskUsedPercent = 0, refused: faults = [] } = own ?? {};
-  const measures = { answers, isDraining, leads, movableLeads, lag, levelMax, diskUsedPercent };
+  const measures = { isLearner, answers, isDraining, leads, movableLeads, lag, levelMax, diskUsedPercent };
   const refused = faults.map(({ digest }) => digest);
   const [stateName, role] = [STATES[state], ROLES[catalogRole]];
   return { id: node, name, zone, state: stateName, role, release: own?.release, refused, ...measures };

@@ -11,7 +11,7 @@ import {
   type Outcome,
   type Wanted,
 } from '../kube/index.ts';
-import { namesOf, type RecoveryRun } from '../objects/index.ts';
+import { type DueFacts, namesOf, poolOf, type RecoveryRun } from '../objects/index.ts';
 import { type Action, act, isIrreversible, MANAGER } from './actions.ts';
 import { Applied } from './applied.ts';
 import type { ClusterInformers } from './informers.ts';
@@ -28,10 +28,7 @@ export interface ClusterPorts {
   readonly objects: ObjectsOf;
   /** The admin API of a cluster, at these pods in this order. Rejects when there are no credentials yet. */
   readonly adminOf: (cluster: CairnCluster, pods: readonly Pod[], signal: AbortSignal) => Promise<ClusterAdmin>;
-  readonly render: (
-    cluster: CairnCluster,
-    facts: { readonly replicas: number; readonly storageSize: string },
-  ) => readonly WantedObject[];
+  readonly render: (cluster: CairnCluster, facts: DueFacts) => readonly WantedObject[];
   readonly renderRecovery: (cluster: CairnCluster, run: RecoveryRun) => Wanted;
   readonly secretsOf: (cluster: CairnCluster) => SecretsState;
   readonly events: Pick<EventRecorder, 'record'>;
@@ -103,10 +100,10 @@ async function observe(
   return { world, admin };
 }
 
-/** Returns true when the name, after the prefix, is that of a pod of the StatefulSet. */
-function isNumbered({ metadata }: CairnCluster, prefix: string): (object: KubeObject) => boolean {
-  const start = `${prefix}${metadata.name}-`;
-  return ({ metadata: { name } }) => name.startsWith(start) && /^\d+$/.test(name.slice(start.length));
+/** Returns true when the name, after the prefix, is that of a pod of a StatefulSet. */
+function isNumbered(cluster: CairnCluster, prefix: string): (object: KubeObject) => boolean {
+  return ({ metadata: { name } }) =>
+    name.startsWith(prefix) && poolOf(cluster, name.slice(prefix.length)) !== undefined;
 }
 
 async function report(

@@ -12,6 +12,7 @@ import {
   type Source,
   sourceOf,
 } from '../kube/index.ts';
+import { type Pool, setName } from '../objects/index.ts';
 import { CLAIM, type Claim, KUBE_NODE, type KubeNode, POD, type Pod, type StatefulSet } from './kinds.ts';
 import type { OwnedObject, World } from './world.ts';
 
@@ -29,7 +30,7 @@ export interface InformersOptions {
 }
 
 /** Objects with the labels of a cluster, and the Kubernetes nodes if the operator may read them. */
-export type ClusterObjects = Pick<World, 'pods' | 'claims' | 'set' | 'owned' | 'kubeNodes'>;
+export type ClusterObjects = Pick<World, 'pods' | 'claims' | 'sets' | 'owned' | 'kubeNodes'>;
 
 export class ClusterInformers {
   readonly clusters: Informer<CairnCluster>;
@@ -86,12 +87,18 @@ export class ClusterInformers {
         // Items of lists have no kind.
         .map((object) => ({ ...object, kind: of.kind, of })),
     );
-    const set = owned.find((object): object is OwnedObject & StatefulSet => {
-      return object.kind === 'StatefulSet' && object.metadata.name === cluster.metadata.name;
-    });
+    const sets = owned.filter((object): object is OwnedObject & StatefulSet => object.kind === 'StatefulSet');
+    const setOf = (pool: Pool): StatefulSet | undefined =>
+      sets.find(({ metadata }) => metadata.name === setName(cluster, pool));
     const nodes = this.#kubeNodes && [...this.#kubeNodes.items.values()];
     const kubeNodes = nodes && new Map(nodes.map((node) => [node.metadata.name, node]));
-    return { pods: labelled(this.#pods), claims: labelled(this.#claims), set, owned, kubeNodes };
+    return {
+      pods: labelled(this.#pods),
+      claims: labelled(this.#claims),
+      sets: { voters: setOf('voters'), learners: setOf('learners') },
+      owned,
+      kubeNodes,
+    };
   }
 }
 

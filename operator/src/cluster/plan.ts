@@ -29,6 +29,8 @@
  *   KC13 The StatefulSet is deleted under its pods only when it owns all of them, because Kubernetes deletes the pods
  *        that it adopts meanwhile; and only while the CairnCluster has a finalizer, because Kubernetes keeps pods without
  *        an owner.
+ *   KC14 Learners are part of no quorum: the repair and the removal of a voter never wait for one, and the removal of a
+ *        learner needs no other node in service. A change of the pods reaches learners before voters.
  */
 import type { Action } from './actions.ts';
 import { deletion, finalizer } from './rules/deletion.ts';

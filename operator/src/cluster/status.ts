@@ -3,7 +3,7 @@ import type { CairnCluster, CairnClusterCondition, CairnClusterStatus } from '..
 import type { SecretsState } from '../certificates/index.ts';
 import { failedWith, type NodeOrder, serviceAddress } from '../client/index.ts';
 import { defined, type Finding, type Outcome } from '../kube/index.ts';
-import { PORTS, selectorLabels, serviceHost } from '../objects/index.ts';
+import { POOLS, PORTS, selectorLabels, serviceHost } from '../objects/index.ts';
 import { commonStatus } from '../reconcile/index.ts';
 import type { Action } from './actions.ts';
 import { bytesOf, isReady } from './kinds.ts';
@@ -20,20 +20,25 @@ import {
   type Member,
   membersOf,
   nodesOf,
+  podsIn,
   replicasOf,
   type World,
+  wantedIn,
 } from './world.ts';
 
 export function statusOf(world: World, outcome: Outcome<Action>, secrets: SecretsState): CairnClusterStatus {
-  const { cluster, description, nowMs, pods } = world;
+  const { cluster, description, nowMs } = world;
   const clusterID = description?.clusterID ?? cluster.status?.clusterID;
   const version = oldestRelease(world) ?? cluster.status?.version;
   const { finalVersion, finalLevel, recoveryStage, recoverySurvivor } = cluster.status ?? {};
   const { tls, ...names } = secrets;
+  const [pods, learners] = [podsIn(world, 'voters'), podsIn(world, 'learners')];
   return {
     ...commonStatus(cluster, findingsOf(world, outcome, tls), nowMs),
     replicas: pods.length,
     readyReplicas: pods.filter(isReady).length,
+    learners: learners.length,
+    readyLearners: learners.filter(isReady).length,
     selector: selectorOf(cluster),
     targetVersion: cluster.spec.version,
     members: membersOf(world).map((member) => memberStatus(member, cluster)),
@@ -89,8 +94,10 @@ function readiness(world: World): Finding {
     return no('Installing', ailment ?? 'the nodes are not started yet');
   }
   if (ailment !== undefined) return no('NodesNotReady', ailment);
-  const found = replicasOf(world);
-  if (found !== cluster.spec.replicas) return no('Scaling', `there are ${found ?? 0} pods`);
+  for (const pool of POOLS) {
+    const found = replicasOf(world, pool) ?? 0;
+    if (found !== wantedIn(world, pool)) return no('Scaling', `there are ${found} pods of ${pool}`);
+  }
   const [status, reason, message] = quorum(world);
   return status === 'True' ? yes('AllNodesReady') : no(reason, message);
 }
@@ -201,11 +208,11 @@ function components(world: World): Finding {
 }
 
 function configuration(world: World): Finding {
-  const { objects, hash } = wantedOf(world);
+  const { objects, hashes } = wantedOf(world);
   const { strategy, paused } = world.cluster.spec.update;
   const object = objects.find((each) => !world.isApplied(each));
   if (object !== undefined) return no('Applying', `${object.kind} ${object.metadata.name} is not applied yet`);
-  const names = membersOf(world).filter((member) => isOutdated(member, hash));
+  const names = membersOf(world).filter((member) => isOutdated(member, hashes));
   if (names.length === 0) return yes('Applied');
   const message = `these pods run with an earlier configuration: ${names.map(({ name }) => name).join(', ')}`;
   if (isBelowFinal(world))

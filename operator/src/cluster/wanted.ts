@@ -1,14 +1,26 @@
-/** The objects to apply now: those of the spec, with the number of pods and the size of volumes that are due. */
+/** The objects to apply now: those of the spec, with the numbers of pods and the size of volumes that are due. */
 import { sha256Of } from '../kube/index.ts';
-import { bytesOf, type Claim, isTerminating, ordinalOf, TEMPLATE_ANNOTATION } from './kinds.ts';
+import { type DueFacts, POOLS, type Pool, poolOf, setName } from '../objects/index.ts';
+import { bytesOf, type Claim, DATA, isTerminating, ordinalOf, type StatefulSet, TEMPLATE_ANNOTATION } from './kinds.ts';
 import { firstPodOf } from './refounded.ts';
-import { isReleased, isStopped, memberOf, membersOf, replicasOf, type WantedObject, type World } from './world.ts';
+import {
+  isReleased,
+  isStopped,
+  memberOf,
+  membersIn,
+  podsIn,
+  replicasOf,
+  type WantedObject,
+  type World,
+  wantedIn,
+} from './world.ts';
 
 export interface WantedObjects {
   readonly objects: readonly WantedObject[];
-  readonly hash: string;
-  /** True when the StatefulSet makes claims of a wrong size or class. That part of it is immutable. */
-  readonly hasOtherTemplates: boolean;
+  /** Hashes of the templates of pods. */
+  readonly hashes: ReadonlyMap<Pool, string>;
+  /** Pools whose StatefulSet makes claims of a wrong size or class. That part of it is immutable. */
+  readonly poolsWithOtherTemplates: readonly Pool[];
 }
 
 interface RenderedSet extends WantedObject {
@@ -23,33 +35,55 @@ const cache = new WeakMap<World, WantedObjects>();
 export function wantedOf(world: World): WantedObjects {
   const known = cache.get(world);
   if (known !== undefined) return known;
-  const rendered = world.render({ replicas: podCount(world), storageSize: storageSize(world) });
-  const set = rendered.find(isSet);
-  const hash = sha256Of(JSON.stringify(set?.spec.template)).slice(0, 16);
-  const objects = rendered.map((object) => (isSet(object) ? completed(object, world, hash) : object));
-  const wanted = { objects, hash, hasOtherTemplates: hasOtherTemplates(world, set) };
+  const hashes = new Map<Pool, string>();
+  const poolsWithOtherTemplates: Pool[] = [];
+  const objects = world.render(dueFactsOf(world)).map((object) => {
+    const pool = POOLS.find((each) => setName(world.cluster, each) === object.metadata.name);
+    if (pool === undefined || !isSet(object)) return object;
+    const hash = sha256Of(JSON.stringify(object.spec.template)).slice(0, 16);
+    hashes.set(pool, hash);
+    if (hasOtherTemplates(world.sets[pool], object)) poolsWithOtherTemplates.push(pool);
+    return completed(object, world, pool, hash);
+  });
+  const wanted = { objects, hashes, poolsWithOtherTemplates };
   cache.set(world, wanted);
   return wanted;
 }
 
-/** Number of pods that there should be now. It follows spec.replicas as fast as nodes leave (KC3). */
-function podCount(world: World): number {
-  const { cluster, set, pods, claims, description } = world;
-  const { replicas } = cluster.spec;
-  const found = replicasOf(world);
-  if (isStopped(cluster)) return firstPodOf(world) === undefined ? 0 : 1;
-  const isPart = found === 0 || (set?.spec.ordinals?.start ?? 0) > 0;
+function dueFactsOf(world: World): DueFacts {
+  const [replicas, learners] = [podCount(world, 'voters'), podCount(world, 'learners')];
+  const found = (replicasOf(world, 'learners') ?? 0) + podsIn(world, 'learners').length;
+  const hasPool = wantedIn(world, 'learners') + learners + found > 0;
+  return { replicas, ...(hasPool && { learners }), storageSize: storageSize(world) };
+}
+
+/** Number of pods that there should be in a pool now. It follows the spec as fast as nodes leave (KC3). */
+function podCount(world: World, pool: Pool): number {
+  const { cluster, sets, description } = world;
+  const wanted = wantedIn(world, pool);
+  const found = replicasOf(world, pool);
+  if (isStopped(cluster)) return pool === 'voters' && firstPodOf(world) !== undefined ? 1 : 0;
+  const isPart = found === 0 || (sets[pool]?.spec.ordinals?.start ?? 0) > 0;
   if (found === undefined || (isPart && cluster.status?.clusterID !== undefined)) {
     // The StatefulSet was deleted under its pods or with its volumes kept, or a recovery has stopped the nodes. The
     // nodes are members of the cluster.
-    const kept = claims.filter((claim) => !isReleased(claim));
-    return Math.max(replicas, ...[...pods, ...kept].map(({ metadata }) => ordinalOf(metadata.name) + 1));
+    return Math.max(wanted, ...keptIn(world, pool).map((ordinal) => ordinal + 1));
   }
-  if (isStillborn(world) || (found === 0 && pods.length > 0)) return 0;
-  if (replicas >= found) return replicas;
-  const { claim, node } = memberOf(world, found - 1);
+  const isEnding = found === 0 && podsIn(world, pool).length > 0;
+  if (isEnding || (pool === 'voters' && isStillborn(world))) return 0;
+  if (wanted >= found) return wanted;
+  const { claim, node } = memberOf(world, found - 1, pool);
   const isGone = description?.isConfirmed === true && (node === undefined || node.state === 'removed');
   return isGone && (claim === undefined || isReleased(claim)) ? found - 1 : found;
+}
+
+/** Ordinals of the pods and claims of a pool whose nodes were not removed. */
+function keptIn(world: World, pool: Pool): readonly number[] {
+  const claimed = world.claims.map(({ metadata }) => metadata.name.slice(DATA.length));
+  return [...world.pods.map(({ metadata }) => metadata.name), ...claimed]
+    .filter((name) => poolOf(world.cluster, name) === pool)
+    .map(ordinalOf)
+    .filter((ordinal) => !isReleased(memberOf(world, ordinal, pool).claim));
 }
 
 /**
@@ -58,10 +92,10 @@ function podCount(world: World): number {
  */
 export function isStillborn(world: World): boolean {
   const { cluster, description } = world;
-  const found = replicasOf(world) ?? 0;
+  const found = replicasOf(world, 'voters') ?? 0;
   if (found <= cluster.spec.replicas || cluster.status?.clusterID !== undefined || description !== undefined)
     return false;
-  return membersOf(world).some(({ pod }) => pod !== undefined && pod.spec?.nodeName === undefined);
+  return membersIn(world, 'voters').some(({ pod }) => pod !== undefined && pod.spec?.nodeName === undefined);
 }
 
 /** Size of the volumes: that of the spec, or of the largest claim, which may have grown. */
@@ -72,7 +106,7 @@ export function storageSize({ cluster, claims }: World): string {
   return sizes.reduce((most, size) => (bytesOf(size) > bytesOf(most) ? size : most), cluster.spec.storage.size);
 }
 
-function hasOtherTemplates({ set }: World, rendered: RenderedSet | undefined): boolean {
+function hasOtherTemplates(set: StatefulSet | undefined, rendered: RenderedSet): boolean {
   const [found, wanted] = [set, rendered].map((each) => each?.spec.volumeClaimTemplates?.[0]?.spec);
   if (found === undefined || wanted === undefined) return false;
   const [one, other] = [found, wanted].map(({ resources }) => bytesOf(resources?.requests?.storage));
@@ -85,10 +119,10 @@ function isSet(object: WantedObject): object is RenderedSet {
 }
 
 /** The StatefulSet with the hash in the annotations of its pods, and with the immutable part that it has already. */
-function completed(object: RenderedSet, world: World, hash: string): WantedObject {
+function completed(object: RenderedSet, world: World, pool: Pool, hash: string): WantedObject {
   const { template, volumeClaimTemplates } = object.spec;
   const annotations = { ...template.metadata?.annotations, [TEMPLATE_ANNOTATION]: hash };
-  const [found] = world.set?.spec.volumeClaimTemplates ?? [];
+  const [found] = world.sets[pool]?.spec.volumeClaimTemplates ?? [];
   const kept = found?.spec;
   const templates = volumeClaimTemplates.map((claim) => {
     if (kept === undefined) return claim;
@@ -97,7 +131,7 @@ function completed(object: RenderedSet, world: World, hash: string): WantedObjec
     return { ...claim, spec: { ...spec, ...(storageClassName !== undefined && { storageClassName }), resources } };
   });
   const made = { ...template, metadata: { ...template.metadata, annotations } };
-  const first = firstPodOf(world);
+  const first = pool === 'voters' ? firstPodOf(world) : undefined;
   const ordinals = first && { ordinals: { start: ordinalOf(first) } };
   return { ...object, spec: { ...object.spec, ...ordinals, template: made, volumeClaimTemplates: templates } };
 }

@@ -1,13 +1,13 @@
 /**
  * Everything that the plan for a cluster depends on, and what follows from it directly.
  *
- * A member is an ordinal of the StatefulSet: its pod, its claim, and the node of the cluster that runs in the pod. A
- * pod with a new volume joins as a new node of the same name, so the member's node is the latest one of its name.
+ * A member is an ordinal of a StatefulSet: its pod, its claim, and the node of the cluster that runs in the pod. A pod
+ * with a new volume joins as a new node of the same name, so the member's node is the latest one of its name.
  */
 import type { CairnCluster } from '../api/index.ts';
 import type { ClusterDescription, ClusterNode } from '../client/index.ts';
 import { isOwnedBy, type Kind, type KubeObject, type Wanted } from '../kube/index.ts';
-import type { RecoveryRun } from '../objects/index.ts';
+import { type DueFacts, POOLS, type Pool, podName, poolOf, type RecoveryRun } from '../objects/index.ts';
 import {
   type Claim,
   DATA,
@@ -36,14 +36,15 @@ export interface OwnedObject extends KubeObject {
 export interface World {
   readonly nowMs: number;
   readonly cluster: CairnCluster;
-  /** The desired objects for a number of pods and a size of volumes. Pure. */
-  readonly render: (facts: { readonly replicas: number; readonly storageSize: string }) => readonly WantedObject[];
+  /** The desired objects for numbers of pods and a size of volumes. Pure. */
+  readonly render: (facts: DueFacts) => readonly WantedObject[];
   /** The pod that runs `cairn recover` on the volume of a node. Pure. */
   readonly renderRecovery: (run: RecoveryRun) => Wanted;
   /** Returns true when the object was applied in this form, and was not changed since. */
   readonly isApplied: (object: WantedObject) => boolean;
   readonly owned: readonly OwnedObject[];
-  readonly set: StatefulSet | undefined;
+  /** The StatefulSets that exist. */
+  readonly sets: Readonly<Partial<Record<Pool, StatefulSet | undefined>>>;
   /** Pods of nodes. */
   readonly pods: readonly Pod[];
   readonly recoveryPod: Pod | undefined;
@@ -57,6 +58,7 @@ export interface World {
 }
 
 export interface Member {
+  readonly pool: Pool;
   readonly ordinal: number;
   readonly name: string;
   readonly pod: Pod | undefined;
@@ -67,14 +69,21 @@ export interface Member {
 /** Entries that a node in service may lag. Under load every follower lags some. */
 const LAG_MAX = 1_000;
 
-/** Number of pods that the StatefulSet has; undefined before the installation. */
-export function replicasOf({ set }: World): number | undefined {
+/** Number of pods that the StatefulSet of a pool has; undefined when there is none. */
+export function replicasOf({ sets }: World, pool: Pool): number | undefined {
+  const set = sets[pool];
   return set === undefined ? undefined : (set.spec.replicas ?? 1);
 }
 
-export function memberOf(world: World, ordinal: number): Member {
-  const name = `${world.cluster.metadata.name}-${ordinal}`;
+/** Number of nodes that the spec wants in a pool. */
+export function wantedIn({ cluster: { spec } }: World, pool: Pool): number {
+  return pool === 'voters' ? spec.replicas : spec.learners;
+}
+
+export function memberOf(world: World, ordinal: number, pool: Pool = 'voters'): Member {
+  const name = podName(world.cluster, ordinal, pool);
   return {
+    pool,
     ordinal,
     name,
     pod: world.pods.find(({ metadata }) => metadata.name === name),
@@ -83,14 +92,32 @@ export function memberOf(world: World, ordinal: number): Member {
   };
 }
 
-export function membersOf(world: World): readonly Member[] {
-  return Array.from({ length: replicasOf(world) ?? 0 }, (_, ordinal) => memberOf(world, ordinal));
+export function membersIn(world: World, pool: Pool): readonly Member[] {
+  return Array.from({ length: replicasOf(world, pool) ?? 0 }, (_, ordinal) => memberOf(world, ordinal, pool));
 }
 
-/** Returns true when a StatefulSet that stays owns all pods: Kubernetes then deletes them with it. */
-export function isOwnerOfPods({ set, pods }: World): boolean {
-  const isOwned = (pod: Pod): boolean => set !== undefined && !isTerminating(set) && isOwnedBy(pod, set);
-  return pods.every((pod) => isTerminating(pod) || isOwned(pod));
+export function membersOf(world: World): readonly Member[] {
+  return POOLS.flatMap((pool) => membersIn(world, pool));
+}
+
+/** Members of a pool without the one that leaves next because there are too many. */
+export function stayingIn(world: World, pool: Pool): readonly Member[] {
+  const members = membersIn(world, pool);
+  return members.length > wantedIn(world, pool) ? members.slice(0, -1) : members;
+}
+
+export function podsIn({ cluster, pods }: World, pool: Pool): readonly Pod[] {
+  return pods.filter(({ metadata }) => poolOf(cluster, metadata.name) === pool);
+}
+
+export function setsOf({ sets }: World): readonly StatefulSet[] {
+  return POOLS.flatMap((pool) => sets[pool] ?? []);
+}
+
+/** Returns true when StatefulSets that stay own all pods: Kubernetes then deletes them with these. */
+export function isOwnerOfPods(world: World): boolean {
+  const owners = setsOf(world).filter((set) => !isTerminating(set));
+  return world.pods.every((pod) => isTerminating(pod) || owners.some((set) => isOwnedBy(pod, set)));
 }
 
 /** Nodes that were not removed and that no member runs any more: lost ones, whose volume another node has replaced. */
@@ -135,21 +162,23 @@ function isBehind({ id }: ClusterNode, { description }: World): boolean {
   return members.some(({ node, isCaughtUp }) => node === id && !isCaughtUp);
 }
 
-/** The voters of the catalog that do not answer, if the others are no majority; otherwise none. */
+/** The voters of the catalog. */
+export function votersOf(world: World): readonly ClusterNode[] {
+  return nodesOf(world).filter(({ role }) => role === 'voter');
+}
+
+/** Voters of the catalog that do not answer, if the others are no majority; otherwise none. */
 export function lostVotersOf(world: World): readonly ClusterNode[] {
-  const voters = nodesOf(world).filter(({ role }) => role === 'voter');
+  const voters = votersOf(world);
   const silent = voters.filter(({ answers }) => !answers);
   return 2 * silent.length >= voters.length ? silent : [];
 }
 
 /** Returns true when a majority of the voters of the catalog is in service without a node. */
 export function hasQuorumWithout(without: Member, world: World): boolean {
-  const voters = nodesOf(world).filter(({ role }) => role === 'voter');
-  const counted = membersOf(world).filter(
-    (member) =>
-      member.ordinal !== without.ordinal && member.node?.role === 'voter' && ailmentOf(member, world) === undefined,
-  );
-  return 2 * counted.length > voters.length;
+  const others = membersOf(world).filter(({ name, node }) => name !== without.name && node?.role === 'voter');
+  const counted = others.filter((member) => ailmentOf(member, world) === undefined);
+  return 2 * counted.length > votersOf(world).length;
 }
 
 export function isStopped({ status }: CairnCluster): boolean {
@@ -171,6 +200,6 @@ export function isStable({ pod }: Member, { nowMs, cluster }: World): boolean {
 }
 
 /** Returns true when a pod was made of another template than the current one. It runs until it is gone. */
-export function isOutdated({ pod }: Member, hash: string): boolean {
-  return pod !== undefined && pod.metadata.annotations?.[TEMPLATE_ANNOTATION] !== hash;
+export function isOutdated({ pool, pod }: Member, hashes: ReadonlyMap<Pool, string>): boolean {
+  return pod !== undefined && pod.metadata.annotations?.[TEMPLATE_ANNOTATION] !== hashes.get(pool);
 }

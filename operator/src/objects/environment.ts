@@ -3,7 +3,7 @@
  * changes restarts the pods, so values that may change while pods run are in the founding ConfigMap.
  */
 import type { CairnCluster } from '../api/index.ts';
-import { KEYS, mountedSecrets, PORTS, podDomain, podName } from './names.ts';
+import { KEYS, mountedSecrets, PORTS, type Pool, podDomain, podNames } from './names.ts';
 import type { ClusterFacts } from './owned.ts';
 
 /** A volume at /etc/cairn, and the Secret or ConfigMap in it. */
@@ -32,9 +32,12 @@ export function pathIn(mount: string, file = ''): string {
   return `/etc/cairn/${mount}${file === '' ? '' : `/${file}`}`;
 }
 
-export function environmentOf(cluster: CairnCluster): readonly object[] {
+/** Variables of learners. The variable of the container has precedence over that of the founding ConfigMap. */
+const LEARNER = { CAIRN_LEARNER: 'true', CAIRN_BOOTSTRAP: 'never' };
+
+export function environmentOf(cluster: CairnCluster, pool: Pool): readonly object[] {
   const { config = {} } = cluster.spec;
-  const fixed = Object.entries({ ...listeners(cluster), ...security(cluster) });
+  const fixed = Object.entries({ ...listeners(cluster), ...security(cluster), ...(pool === 'learners' && LEARNER) });
   const ofConfig = Object.entries(config).map(([key, value]): [string, string] => [variableOf(key), String(value)]);
   return [
     { name: 'CAIRN_NODE_NAME', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
@@ -89,13 +92,12 @@ function security({ spec: { auth, peers, tls } }: CairnCluster): Readonly<Record
 }
 
 /**
- * Variables by which pods with empty volumes found a cluster, or join one. All pods have the same list, so that exactly
- * one of them founds. Once there is a cluster nothing founds another one, not even when all volumes are lost.
+ * Variables by which pods with empty volumes found a cluster, or join one. All pods have the same list of voters, so
+ * that exactly one of them founds. Once there is a cluster nothing founds another one, not even when all volumes are
+ * lost.
  */
 export function foundingOf(cluster: CairnCluster, facts: ClusterFacts): Readonly<Record<string, string>> {
-  const addressOf = (ordinal: number): string => `${podName(cluster, ordinal)}.${podDomain(cluster)}:${PORTS.peer}`;
-  return {
-    CAIRN_BOOTSTRAP: facts.clusterID === undefined ? 'alone' : 'never',
-    CAIRN_JOIN: Array.from({ length: facts.replicas }, (_, ordinal) => addressOf(ordinal)).join(','),
-  };
+  const { replicas, clusterID } = facts;
+  const addresses = podNames(cluster, { replicas }).map((pod) => `${pod}.${podDomain(cluster)}:${PORTS.peer}`);
+  return { CAIRN_BOOTSTRAP: clusterID === undefined ? 'alone' : 'never', CAIRN_JOIN: addresses.join(',') };
 }

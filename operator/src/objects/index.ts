@@ -7,17 +7,17 @@
  *
  * Invariants:
  *   KO1  The objects are those of the chart for the same values, but for named differences.
- *   KO2  The template of the pods depends on the spec, and on no fact but the default repository: a new release of the
+ *   KO2  The templates of the pods depend on the spec, and on no fact but the default repository: a new release of the
  *        operator, larger volumes or more nodes restart no pod.
  */
 import type { CairnCluster } from '../api/index.ts';
 import { certificatesOf } from './issued.ts';
 import { monitoringOf } from './monitoring.ts';
 import type { ClusterFacts, OwnedObject } from './owned.ts';
-import { disruptionBudgetOf, networkPolicyOf } from './policies.ts';
+import { disruptionBudgetsOf, networkPolicyOf } from './policies.ts';
 import { routesOf } from './routes.ts';
 import { servicesOf } from './services.ts';
-import { configMapsOf, serviceAccountOf, statefulSetOf } from './stateful-set.ts';
+import { configMapsOf, serviceAccountOf, statefulSetsOf } from './stateful-sets.ts';
 
 export {
   CONTAINER,
@@ -26,14 +26,19 @@ export {
   mountedSecrets,
   namesOf,
   OPERATOR,
+  POOLS,
   PORTS,
+  type Pool,
   podDomain,
   podName,
+  poolOf,
   selectorLabels,
   serviceHost,
+  setName,
 } from './names.ts';
 export {
   type ClusterFacts,
+  type DueFacts,
   groupOf,
   kindOf,
   metadataOf,
@@ -51,8 +56,8 @@ export function objectsOf(cluster: CairnCluster, facts: ClusterFacts): readonly 
     ...configMapsOf(cluster, facts),
     ...servicesOf(cluster, facts),
     ...networkPolicyOf(cluster, facts),
-    ...disruptionBudgetOf(cluster, facts),
-    statefulSetOf(cluster, facts),
+    ...disruptionBudgetsOf(cluster, facts),
+    ...statefulSetsOf(cluster, facts),
     // Kinds that the Kubernetes cluster may not serve come last.
     ...certificatesOf(cluster),
     ...routesOf(cluster, facts),

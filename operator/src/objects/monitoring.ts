@@ -7,7 +7,7 @@ import runtime from '../../../charts/cairn/dashboards/runtime.json' with { type:
 import storage from '../../../charts/cairn/dashboards/storage.json' with { type: 'json' };
 import type { CairnCluster } from '../api/index.ts';
 import RULES from './gen/rules.json' with { type: 'json' };
-import { KEYS, mountedSecrets, selectorLabels, serviceHost } from './names.ts';
+import { KEYS, mountedSecrets, nodeLabels, selectorLabels, serviceHost } from './names.ts';
 import { type ClusterFacts, groupOf, metadataOf, OWNED_KINDS, type OwnedObject, owned } from './owned.ts';
 
 const DASHBOARDS: Readonly<Record<string, object>> = { api, components, overview, raft, runtime, storage };
@@ -25,18 +25,19 @@ const SCRAPE_TIMEOUT = '10s';
 /** Place of the runbooks in the repository. */
 const RUNBOOKS = 'docs/operations/runbooks/';
 
-export function monitoringOf(cluster: CairnCluster, { servedGroups }: ClusterFacts): readonly OwnedObject[] {
+export function monitoringOf(cluster: CairnCluster, facts: ClusterFacts): readonly OwnedObject[] {
   const { mode } = cluster.spec.monitoring;
-  const isServed = servedGroups.has(groupOf(OWNED_KINDS.PrometheusRule));
+  const isServed = facts.servedGroups.has(groupOf(OWNED_KINDS.PrometheusRule));
   const isWanted = mode === 'Always' || (mode === 'Auto' && isServed);
-  return [...(isWanted ? [monitorOf(cluster), rulesOf(cluster)] : []), ...dashboardsOf(cluster)];
+  return [...(isWanted ? [monitorOf(cluster, facts), rulesOf(cluster)] : []), ...dashboardsOf(cluster)];
 }
 
-function monitorOf(cluster: CairnCluster): OwnedObject {
+function monitorOf(cluster: CairnCluster, facts: ClusterFacts): OwnedObject {
   const { labels, scrapeBy } = cluster.spec.monitoring;
+  // The headless Service has pods that are not ready, too. Its labels are those of voters.
+  const matchLabels = scrapeBy === 'PodMonitor' ? nodeLabels(cluster, facts) : selectorLabels(cluster);
   const common = {
-    // The labels of pods, and of the headless Service, which has pods that are not ready, too.
-    selector: { matchLabels: selectorLabels(cluster) },
+    selector: { matchLabels },
     namespaceSelector: { matchNames: [cluster.metadata.namespace] },
   };
   const endpoints = { [scrapeBy === 'PodMonitor' ? 'podMetricsEndpoints' : 'endpoints']: [scrapeOf(cluster)] };

@@ -5,6 +5,12 @@ export const CONTAINER = 'cairn';
 export const DATA_VOLUME = 'data';
 export const OPERATOR = 'cairn-operator';
 
+/** Nodes that vote, and nodes that only have replicas to read. Each pool has a StatefulSet of its own. */
+export type Pool = 'voters' | 'learners';
+export const POOLS: readonly Pool[] = ['voters', 'learners'];
+/** Values of the label app.kubernetes.io/component of pods, which keep the selectors of the pools apart. */
+export const COMPONENTS = { voters: 'node', learners: 'learner' } as const;
+
 export const PORTS = { grpc: 50_051, http: 3000, mcp: 3001, metrics: 9464, peer: 50_052 } as const;
 export type PortName = keyof typeof PORTS;
 
@@ -19,6 +25,8 @@ export const KEYS = {
 /** Parts of the names of objects after that of the cluster. */
 const PARTS = {
   headless: 'headless',
+  /** StatefulSet and PodDisruptionBudget of the learners. */
+  learners: 'learners',
   founding: 'founding',
   grants: 'grants',
   /** Secret with the certificate of the nodes for clients. */
@@ -43,27 +51,54 @@ export function namesOf({ metadata: { name } }: CairnCluster): Readonly<Record<k
   return Object.fromEntries(names) as Record<keyof typeof PARTS, string>;
 }
 
-/** Labels that selectors match. They never change: the selector of a StatefulSet is immutable. */
-export function selectorLabels({ metadata: { name } }: CairnCluster): Readonly<Record<string, string>> {
+type Labels = Readonly<Record<string, string>>;
+
+/** Labels that the selectors of one pool match. They never change: the selector of a StatefulSet is immutable. */
+export function selectorLabels({ metadata }: CairnCluster, pool: Pool = 'voters'): Labels {
   return {
     'app.kubernetes.io/name': 'cairn',
-    'app.kubernetes.io/instance': name,
-    'app.kubernetes.io/component': 'node',
+    'app.kubernetes.io/instance': metadata.name,
+    'app.kubernetes.io/component': COMPONENTS[pool],
   };
 }
 
+/** Labels that match the pods of all nodes. With learners they match the pod of a recovery, too, which has no port. */
+export function nodeLabels(cluster: CairnCluster, { learners }: { readonly learners?: number }): Labels {
+  const { 'app.kubernetes.io/component': _ofVoters, ...common } = selectorLabels(cluster);
+  return learners === undefined ? selectorLabels(cluster) : common;
+}
+
 /** Labels of pods, which do not depend on the release of the operator. */
-export function podLabels(cluster: CairnCluster): Readonly<Record<string, string>> {
+export function podLabels(cluster: CairnCluster, pool: Pool = 'voters'): Labels {
   return {
-    ...selectorLabels(cluster),
+    ...selectorLabels(cluster, pool),
     'app.kubernetes.io/version': cluster.spec.version.replace(/[-_.]+$/, ''),
     'app.kubernetes.io/part-of': 'cairn',
     'app.kubernetes.io/managed-by': OPERATOR,
   };
 }
 
-export function podName({ metadata: { name } }: CairnCluster, ordinal: number): string {
-  return `${name}-${ordinal}`;
+export function setName(cluster: CairnCluster, pool: Pool): string {
+  return pool === 'voters' ? cluster.metadata.name : namesOf(cluster).learners;
+}
+
+export function podName(cluster: CairnCluster, ordinal: number, pool: Pool = 'voters'): string {
+  return `${setName(cluster, pool)}-${ordinal}`;
+}
+
+/** Names of the pods of all nodes. */
+export function podNames(
+  cluster: CairnCluster,
+  { replicas, learners = 0 }: { readonly replicas: number; readonly learners?: number },
+): readonly string[] {
+  const counts = { voters: replicas, learners };
+  return POOLS.flatMap((pool) => Array.from({ length: counts[pool] }, (_, ordinal) => podName(cluster, ordinal, pool)));
+}
+
+/** The pool that a pod of this name belongs to; undefined when it is not the pod of a node. */
+export function poolOf(cluster: CairnCluster, pod: string): Pool | undefined {
+  const [, set] = /^(.*)-\d+$/.exec(pod) ?? [];
+  return POOLS.find((pool) => setName(cluster, pool) === set);
 }
 
 export function podDomain(cluster: CairnCluster): string {

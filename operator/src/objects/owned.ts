@@ -7,6 +7,8 @@ import { podLabels } from './names.ts';
 export interface ClusterFacts {
   /** Number of pods to have now. It differs from spec.replicas while nodes join or leave. */
   readonly replicas: number;
+  /** The same for learners; absent when there is no pool of them. */
+  readonly learners?: number;
   /** Size of the volumes. It exceeds spec.storage.size after automatic growth. */
   readonly storageSize: string;
   /** API groups that the Kubernetes cluster serves, such as monitoring.coreos.com. */
@@ -17,6 +19,9 @@ export interface ClusterFacts {
   /** Namespace of the operator, which reaches the pods through their NetworkPolicy; absent when it runs elsewhere. */
   readonly operatorNamespace?: string;
 }
+
+/** The facts that follow from what was observed. */
+export type DueFacts = Pick<ClusterFacts, 'replicas' | 'learners' | 'storageSize'>;
 
 /** All kinds of owned objects. An object that is owned and no longer wanted is of one of them. */
 export const OWNED_KINDS = {
@@ -64,7 +69,7 @@ export function groupOf({ apiVersion }: Kind): string {
 
 interface MetadataOptions {
   readonly name?: string;
-  readonly component?: 'node' | 'client' | 'pod' | 'dashboard' | 'recovery';
+  readonly component?: 'node' | 'learner' | 'client' | 'pod' | 'dashboard' | 'recovery';
   readonly labels?: Readonly<Record<string, string>> | undefined;
   readonly annotations?: Readonly<Record<string, string>> | undefined;
 }

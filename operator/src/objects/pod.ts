@@ -5,7 +5,7 @@
 import type { CairnCluster } from '../api/index.ts';
 import { defined, sha256Of } from '../kube/index.ts';
 import { environmentOf, type Mount, mountsOf, pathIn } from './environment.ts';
-import { CONTAINER, DATA_VOLUME, namesOf, PORTS, podLabels, selectorLabels } from './names.ts';
+import { CONTAINER, DATA_VOLUME, namesOf, PORTS, type Pool, podLabels, selectorLabels } from './names.ts';
 import type { ClusterFacts } from './owned.ts';
 import { merged } from './strategic-merge.ts';
 
@@ -49,7 +49,9 @@ export function grantsOf({ spec: { auth } }: CairnCluster): string | undefined {
   return JSON.stringify(Object.fromEntries(ofRole));
 }
 
-export function podTemplate(cluster: CairnCluster, facts: Pick<ClusterFacts, 'defaultImage'>): object {
+type ImageFacts = Pick<ClusterFacts, 'defaultImage'>;
+
+export function podTemplate(cluster: CairnCluster, facts: ImageFacts, pool: Pool = 'voters'): object {
   const { spec } = cluster;
   const grants = grantsOf(cluster);
   const mounts = mountsOf(cluster, grants === undefined ? undefined : namesOf(cluster).grants);
@@ -61,7 +63,7 @@ export function podTemplate(cluster: CairnCluster, facts: Pick<ClusterFacts, 'de
   });
   const { affinity, nodeSelector, tolerations, priorityClassName, hostUsers } = spec.placement;
   const template = {
-    metadata: { labels: podLabels(cluster), annotations },
+    metadata: { labels: podLabels(cluster, pool), annotations },
     spec: defined({
       serviceAccountName: cluster.metadata.name,
       automountServiceAccountToken: false,
@@ -74,15 +76,15 @@ export function podTemplate(cluster: CairnCluster, facts: Pick<ClusterFacts, 'de
       priorityClassName,
       imagePullSecrets: spec.image.pullSecretNames?.map((name) => ({ name })),
       securityContext: POD_SECURITY,
-      topologySpreadConstraints: spreadOf(cluster),
-      containers: [container(cluster, facts, mounts)],
+      topologySpreadConstraints: spreadOf(cluster, pool),
+      containers: [container(cluster, facts, pool, mounts)],
       volumes: [{ name: 'tmp', emptyDir: {} }, ...mounts.map(volumeOf)],
     }),
   };
   return merged(template, spec.podTemplate ?? {});
 }
 
-function container(cluster: CairnCluster, facts: Pick<ClusterFacts, 'defaultImage'>, mounts: readonly Mount[]): object {
+function container(cluster: CairnCluster, facts: ImageFacts, pool: Pool, mounts: readonly Mount[]): object {
   const { image, network, resources, tls, update, version } = cluster.spec;
   const suffix = image.digest === undefined ? `:${version}` : `@${image.digest}`;
   const scheme = tls.disabled ? 'HTTP' : 'HTTPS';
@@ -96,7 +98,7 @@ function container(cluster: CairnCluster, facts: Pick<ClusterFacts, 'defaultImag
     name: CONTAINER,
     image: `${image.repository ?? facts.defaultImage}${suffix}`,
     imagePullPolicy: image.pullPolicy,
-    env: environmentOf(cluster),
+    env: environmentOf(cluster, pool),
     envFrom: [{ configMapRef: { name: namesOf(cluster).founding } }],
     ports: ports.map(([name, containerPort]) => ({ name, containerPort })),
     ...Object.fromEntries(probes),
@@ -116,9 +118,9 @@ function volumeOf({ name, secret, configMap }: Mount): object {
   return { name, secret: { secretName: secret, defaultMode: SECRET_MODE } };
 }
 
-function spreadOf(cluster: CairnCluster): readonly object[] {
+function spreadOf(cluster: CairnCluster, pool: Pool): readonly object[] {
   const { spread, topologySpreadConstraints: further = [] } = cluster.spec.placement;
-  const labelSelector = { matchLabels: selectorLabels(cluster) };
+  const labelSelector = { matchLabels: selectorLabels(cluster, pool) };
   return [
     { maxSkew: 1, topologyKey: 'kubernetes.io/hostname', whenUnsatisfiable: spread.node, labelSelector },
     { maxSkew: 1, topologyKey: 'topology.kubernetes.io/zone', whenUnsatisfiable: spread.zone, labelSelector },

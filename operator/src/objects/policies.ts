@@ -1,6 +1,6 @@
 /** Access to the pods, and disruptions of them. */
 import type { CairnCluster } from '../api/index.ts';
-import { clientPorts, OPERATOR, selectorLabels } from './names.ts';
+import { COMPONENTS, clientPorts, nodeLabels, OPERATOR, type Pool, selectorLabels, setName } from './names.ts';
 import { type ClusterFacts, metadataOf, type OwnedObject, owned } from './owned.ts';
 
 /** Fewer pods have no budget: it would block every drain of a Kubernetes node. */
@@ -8,10 +8,11 @@ const BUDGET_REPLICAS_MIN = 3;
 
 const MONITORING = [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'monitoring' } } }];
 
-export function networkPolicyOf(cluster: CairnCluster, { operatorNamespace }: ClusterFacts): readonly OwnedObject[] {
+export function networkPolicyOf(cluster: CairnCluster, facts: ClusterFacts): readonly OwnedObject[] {
+  const { operatorNamespace } = facts;
   const { enabled, clients, metrics = MONITORING } = cluster.spec.network.policy;
   if (!enabled) return [];
-  const podSelector = { matchLabels: selectorLabels(cluster) };
+  const podSelector = { matchLabels: nodeLabels(cluster, facts) };
   const forClients = clientPorts(cluster).map((port) => ({ port }));
   const ingress = [
     // Nodes: messages to each other, and requests of clients that they forward.
@@ -30,12 +31,19 @@ function ofOperator(namespace: string): object {
   return { from: [{ namespaceSelector, podSelector }], ports: [{ port: 'grpc' }, { port: 'metrics' }] };
 }
 
-export function disruptionBudgetOf(cluster: CairnCluster, { replicas }: ClusterFacts): readonly OwnedObject[] {
-  if (replicas < BUDGET_REPLICAS_MIN) return [];
-  const spec = {
-    maxUnavailable: 1,
-    unhealthyPodEvictionPolicy: 'IfHealthyBudget',
-    selector: { matchLabels: selectorLabels(cluster) },
-  };
-  return [owned('PodDisruptionBudget', metadataOf(cluster), { spec })];
+export function disruptionBudgetsOf(
+  cluster: CairnCluster,
+  { replicas, learners = 0 }: ClusterFacts,
+): readonly OwnedObject[] {
+  return [
+    ...(replicas < BUDGET_REPLICAS_MIN ? [] : [budgetOf(cluster, 'voters', 'IfHealthyBudget')]),
+    // No quorum needs a learner that does not serve.
+    ...(learners === 0 ? [] : [budgetOf(cluster, 'learners', 'AlwaysAllow')]),
+  ];
+}
+
+function budgetOf(cluster: CairnCluster, pool: Pool, unhealthyPodEvictionPolicy: string): OwnedObject {
+  const metadata = metadataOf(cluster, { name: setName(cluster, pool), component: COMPONENTS[pool] });
+  const selector = { matchLabels: selectorLabels(cluster, pool) };
+  return owned('PodDisruptionBudget', metadata, { spec: { maxUnavailable: 1, unhealthyPodEvictionPolicy, selector } });
 }

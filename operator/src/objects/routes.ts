@@ -1,7 +1,7 @@
 /** Routes of the Gateway API and of an Ingress, to the Services. */
 import type { CairnCluster } from '../api/index.ts';
 import { defined } from '../kube/index.ts';
-import { PORTS, podName } from './names.ts';
+import { PORTS, podNames } from './names.ts';
 import { type ClusterFacts, metadataOf, type OwnedObject, owned } from './owned.ts';
 
 export function routesOf(cluster: CairnCluster, facts: ClusterFacts): readonly OwnedObject[] {
@@ -11,7 +11,7 @@ export function routesOf(cluster: CairnCluster, facts: ClusterFacts): readonly O
 
 type Gateway = NonNullable<CairnCluster['spec']['network']['gateway']>;
 
-function ofGateway(cluster: CairnCluster, gateway: Gateway, { replicas }: ClusterFacts): readonly OwnedObject[] {
+function ofGateway(cluster: CairnCluster, gateway: Gateway, facts: ClusterFacts): readonly OwnedObject[] {
   const { parentRefs, grpcHostnames, httpHostnames, mcpPath, passthrough } = gateway;
   const { metadata, spec } = cluster;
   const metadataOfRoute = metadataOf(cluster, { component: 'client' });
@@ -29,8 +29,7 @@ function ofGateway(cluster: CairnCluster, gateway: Gateway, { replicas }: Cluste
     routes.push(owned('HTTPRoute', metadataOfRoute, { spec: { parentRefs, hostnames: httpHostnames, rules } }));
   }
   if (!passthrough) return routes;
-  const ofPods = Array.from({ length: replicas }, (_, ordinal) => {
-    const name = podName(cluster, ordinal);
+  const ofPods = podNames(cluster, facts).map((name) => {
     const rules = [{ backendRefs: [{ name, port: PORTS.grpc }] }];
     const hostnames = [`${name}.${spec.network.external?.domain}`];
     return owned('TLSRoute', metadataOf(cluster, { name, component: 'pod' }), {

@@ -1,40 +1,41 @@
 /** Services: for the names of the pods, for clients, and one for each pod. */
 import type { CairnCluster } from '../api/index.ts';
 import { defined } from '../kube/index.ts';
-import { clientPorts, namesOf, PORTS, type PortName, podName, selectorLabels } from './names.ts';
+import { clientPorts, namesOf, nodeLabels, PORTS, type PortName, podNames } from './names.ts';
 import { type ClusterFacts, metadataOf, type OwnedObject, owned } from './owned.ts';
 
 export function servicesOf(cluster: CairnCluster, facts: ClusterFacts): readonly OwnedObject[] {
-  const pods = Array.from({ length: facts.replicas }, (_, ordinal) => podName(cluster, ordinal));
-  return [headless(cluster), forClients(cluster), ...pods.flatMap((pod) => perPod(cluster, pod))];
+  const selector = nodeLabels(cluster, facts);
+  const ofPods = podNames(cluster, facts).flatMap((pod) => perPod(cluster, pod, selector));
+  return [headless(cluster, selector), forClients(cluster, selector), ...ofPods];
 }
 
-function headless(cluster: CairnCluster): OwnedObject {
+function headless(cluster: CairnCluster, selector: object): OwnedObject {
   return owned('Service', metadataOf(cluster, { name: namesOf(cluster).headless }), {
     spec: {
       clusterIP: 'None',
       // A node that starts must be found before it is ready.
       publishNotReadyAddresses: true,
-      selector: selectorLabels(cluster),
+      selector,
       ports: portsOf(cluster, [...clientPorts(cluster), 'metrics', 'peer']),
     },
   });
 }
 
-function forClients(cluster: CairnCluster): OwnedObject {
+function forClients(cluster: CairnCluster, selector: object): OwnedObject {
   const { annotations, ...settings } = cluster.spec.network.service;
   return owned('Service', metadataOf(cluster, { component: 'client', annotations }), {
-    spec: defined({ ...settings, selector: selectorLabels(cluster), ports: portsOf(cluster, clientPorts(cluster)) }),
+    spec: defined({ ...settings, selector, ports: portsOf(cluster, clientPorts(cluster)) }),
   });
 }
 
-function perPod(cluster: CairnCluster, name: string): readonly OwnedObject[] {
+function perPod(cluster: CairnCluster, name: string, labels: object): readonly OwnedObject[] {
   const { external } = cluster.spec.network;
   if (external === undefined) return [];
   const { type, domain, annotations } = external;
   const dnsName = { 'external-dns.alpha.kubernetes.io/hostname': `${name}.${domain}` };
   const metadata = metadataOf(cluster, { name, component: 'pod', annotations: { ...annotations, ...dnsName } });
-  const selector = { ...selectorLabels(cluster), 'statefulset.kubernetes.io/pod-name': name };
+  const selector = { ...labels, 'statefulset.kubernetes.io/pod-name': name };
   return [owned('Service', metadata, { spec: { type, selector, ports: portsOf(cluster, clientPorts(cluster)) } })];
 }
 

@@ -200,6 +200,20 @@ const OF_CLUSTERS: readonly Omit<Case, 'kind'>[] = [
     passes: { recovery: { id: '1', survivor: 'events-0', acknowledgeDataLoss: true } },
     breaks: { recovery: { id: '1', survivor: 'events-0', acknowledgeDataLoss: false } },
   },
+  {
+    message: 'recovery.survivor must be a node that votes, such as NAME-0: a learner cannot continue a cluster alone',
+    // A cluster may have such a name.
+    passes: { recovery: { id: '1', survivor: 'events-learners-0', acknowledgeDataLoss: true } },
+    breaks: { recovery: { id: '1', survivor: 'events-learners-0', acknowledgeDataLoss: true } },
+    names: { passes: 'events-learners', breaks: 'events' },
+  },
+  {
+    message:
+      'learners must be 0 when metadata.name has more than 43 characters: the names of their pods would be too long',
+    passes: { learners: 1 },
+    breaks: { learners: 1 },
+    names: { passes: 'a'.repeat(43), breaks: 'a'.repeat(44) },
+  },
 ];
 
 const OF_DATABASES: readonly Omit<Case, 'kind'>[] = [

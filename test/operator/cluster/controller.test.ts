@@ -51,7 +51,7 @@ async function observed(
   const server = new MemoryApi(runtime);
   const copy = server.store.create(SHOP, { ...clusterOf() }, 'user') as unknown as CairnCluster;
   change?.(server.store);
-  const none = { pods: [], claims: [], set: undefined, owned: [], kubeNodes: undefined };
+  const none = { pods: [], claims: [], sets: {}, owned: [], kubeNodes: undefined };
   const read = { cluster: () => copy, of: () => ({ ...none, ...objects }) };
   const controller = controllerOf(new Api(server, runtime), read, adminOf);
   const { world } = (await controller.observe('prod/shop', new AbortController().signal)) ?? {};

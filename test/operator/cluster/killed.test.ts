@@ -14,12 +14,15 @@ function loseNodesOf(run: Run, ...pods: readonly string[]): void {
   for (const node of ['node-8', 'node-9']) run.kube.setNode(node, true);
 }
 
-const PLANS: Readonly<Record<string, readonly [replicas: number, begin: Begin]>> = {
+const PLANS: Readonly<Record<string, readonly [replicas: number, begin: Begin, learners?: number]>> = {
   'more nodes': [3, (run) => run.edit({ replicas: 5 })],
   'fewer nodes': [5, (run) => run.edit({ replicas: 1 })],
-  'a restart': [3, (run) => run.edit({ restartKey: 'again' })],
+  'more learners, and a restart': [3, (run) => run.edit({ learners: 2, restartKey: 'again' })],
+  'fewer learners': [1, (run) => run.edit({ learners: 0 }), 2],
+  'the repair of a learner': [3, (run) => loseNodesOf(run, 'shop-learners-1'), 2],
+  'a restart': [3, (run) => run.edit({ restartKey: 'again' }), 1],
   'an upgrade': [3, (run) => run.edit({ version: '0.2.0' })],
-  'larger volumes': [3, (run) => run.edit({ 'storage.size': '30Gi' })],
+  'larger volumes': [3, (run) => run.edit({ 'storage.size': '30Gi' }), 1],
   'the repair of a node': [3, (run) => loseNodesOf(run, 'shop-1')],
   'the recovery of a database': [
     5,
@@ -39,8 +42,8 @@ const PLANS: Readonly<Record<string, readonly [replicas: number, begin: Begin]>>
 
 /** Carries a plan out, and returns its actions, without applies of the same, and the pods that it has deleted. */
 async function carriedOut(name: string, killIn: number): Promise<{ actions: number; deleted: readonly string[] }> {
-  const [replicas, begin] = PLANS[name] ?? [3, () => undefined];
-  const run = new Run(1, { replicas });
+  const [replicas, begin, learners = 0] = PLANS[name] ?? [3, () => undefined];
+  const run = new Run(1, { replicas, learners });
   expect(await run.until(() => run.isStable, STEPS)).toBe(true);
   const before = run.log.length;
   begin(run);

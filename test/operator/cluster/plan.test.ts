@@ -44,6 +44,7 @@ const HOUR_MS = 3_600_000;
 describe('the plan of a converged world', () => {
   const spec = fc.record({
     replicas: fc.constantFrom(1, 3, 5),
+    learners: fc.constantFrom(0, 0, 1, 2),
     version: fc.constantFrom('0.1.0', '0.2.0'),
     'update.strategy': fc.constantFrom('Rolling', 'OnDelete'),
     'update.paused': fc.boolean(),
@@ -57,7 +58,7 @@ describe('the plan of a converged world', () => {
     await fc.assert(
       fc.asyncProperty(fc.nat(), spec, async (seed, edit) => {
         const world = await convergedWorld(seed, edit);
-        expect(world.description?.nodes).toHaveLength(edit.replicas);
+        expect(world.description?.nodes).toHaveLength(edit.replicas + edit.learners);
         expect(plan(world).map(textOf)).toEqual([]);
       }),
       { numRuns: runs(30) },
@@ -123,7 +124,7 @@ const kept: Change[] = [deleted, retained];
 const unowned = (name: string): Change => withEach('pods', name, { metadata: { ownerReferences: null } });
 const terminating = (name: string): Change => withEach('pods', name, { metadata: { deletionTimestamp: AGO } });
 const deletedSet: Change = (world) => ({
-  ...withFields({ set: { metadata: { deletionTimestamp: AGO } } })(world),
+  ...withFields({ sets: { voters: { metadata: { deletionTimestamp: AGO } } } })(world),
   owned: world.owned.map((each) =>
     each.kind === 'StatefulSet' ? { ...each, metadata: { ...each.metadata, deletionTimestamp: AGO } } : each,
   ),
@@ -269,18 +270,18 @@ const EXAMPLES: readonly Example[] = [
     /^patch shop .*\["cairn.dev.volumes"\],"resourceVersion":"\d+"/,
   ],
   ['a deletion', [deleted], /^delete StatefulSet shop/],
-  ['a deletion, no StatefulSet', [deleted, withFields({ set: null })], /^delete Pod shop-0/],
-  ['a deletion, pods that end', [deleted, withFields({ set: null }), terminating('')], /^wait/],
-  ['a deletion, no pods', [deleted, withFields({ set: null, pods: [] })], /^delete \w+Claim data-shop-0/],
+  ['a deletion, no StatefulSet', [deleted, withFields({ sets: { voters: null } })], /^delete Pod shop-0/],
+  ['a deletion, pods that end', [deleted, withFields({ sets: { voters: null } }), terminating('')], /^wait/],
+  ['a deletion, no pods', [deleted, withFields({ sets: { voters: null }, pods: [] })], /^delete \w+Claim data-shop-0/],
   [
     'a deletion, no volumes',
-    [deleted, withFields({ set: null, pods: [], claims: [] })],
+    [deleted, withFields({ sets: { voters: null }, pods: [], claims: [] })],
     /^patch shop .*\["example.com.audit"\]/,
   ],
   ['a deletion that keeps volumes', [...kept], /^delete StatefulSet shop/],
   [
     'a deletion that keeps volumes, pods that end',
-    [...kept, withFields({ set: null }), terminating('')],
+    [...kept, withFields({ sets: { voters: null } }), terminating('')],
     /^patch shop .*\["example.com.audit"\]/,
   ],
   ['a deletion of others', [deleted, withFields({ cluster: { metadata: { finalizers: [] } } })], /^wait/],

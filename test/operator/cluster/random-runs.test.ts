@@ -4,8 +4,8 @@
 import { expect, it } from 'vitest';
 import { runs } from '../../support/runs.ts';
 import { calm, disturb, disturbPods, loseCatalog, recover } from './model/disturbances.ts';
-import { gibOf, isOwnedBy } from './model/items.ts';
-import { Run } from './model/run.ts';
+import { gibOf, isOwnedBy, sizeOf } from './model/items.ts';
+import { type Edit, Run } from './model/run.ts';
 
 const DISTURBANCES = 24;
 const STEPS_BETWEEN = 40;
@@ -14,22 +14,28 @@ const STEPS_TO_CONVERGE = 1_500;
 const STEPS_TO_RECOVER = 200;
 const STEPS_TO_SETTLE = 60;
 const STEPS_OF_SILENCE = 20;
-/** Seeds that found faults, without and with the loss of the catalog. */
+/** Seeds that found faults: without and with the loss of the catalog, and with learners. */
 const FOUND: readonly number[] = [9, 31, 38, 41, 46, 51, 129, 137, 208, 211, 220, 547];
 const FOUND_WITH_LOSS: readonly number[] = [26];
+const FOUND_WITH_LEARNERS: readonly number[] = [];
 
 /** True when the cluster meets its spec. */
 function hasConverged(run: Run): boolean {
   const { cluster, cairn, kube, objects } = run;
   if (!run.isStable || cluster?.status.observedGeneration !== cluster?.metadata.generation) return false;
-  const { replicas, version, storage } = cluster?.spec ?? {};
+  const { replicas = 0, learners = 0, version, storage } = cluster?.spec ?? {};
   const nodes = cairn.nodes.filter(({ state }) => state !== 'removed');
   const isFull = ({ metadata: { name } }: { readonly metadata: { readonly name: string } }): boolean =>
     storage?.autoGrow !== undefined && kube.usageOf(name) >= storage.autoGrow.thresholdPercent;
-  const [set] = kube.list('statefulsets');
+  const sets = kube.list('statefulsets');
   return (
-    nodes.length === replicas &&
-    kube.list('pods').every((pod) => set !== undefined && isOwnedBy(pod, set)) &&
+    nodes.length === replicas + learners &&
+    nodes.filter(({ isLearner }) => isLearner).length === learners &&
+    cairn.databases.every((database) => database.learners.size === learners) &&
+    kube.list('pods').every((pod) => sets.some((set) => isOwnedBy(pod, set))) &&
+    sets.every(({ spec }) =>
+      spec.volumeClaimTemplates.every((claim) => sizeOf(claim) === cluster?.status.storageSize),
+    ) &&
     nodes.every(({ id }) => cairn.processOf(id)?.release === version) &&
     [...cairn.processes.values()].every(({ isDraining }) => !isDraining) &&
     objects.found.join() === objects.wanted.join() &&
@@ -77,13 +83,13 @@ async function randomRun(run: Run, isCatalogLost: boolean): Promise<unknown> {
 const GOOD = { violations: [], fault: undefined };
 
 /** The last lines of the log show the cause of a fault. */
-async function outcomeOf(seed: number, isCatalogLost: boolean): Promise<object> {
+async function outcomeOf(seed: number, isCatalogLost: boolean, edit: Edit = {}): Promise<object> {
   const onAction = (disturbed: Run): void => {
     if (!disturbed.isCalm && disturbed.runtime.chance.chance(10)) disturbPods(disturbed);
   };
   const run = new Run(
     seed,
-    { replicas: seed % 2 === 0 ? 3 : 5, 'update.finalize': seed % 3 === 0 ? 'Manual' : 'Automatic' },
+    { replicas: seed % 2 === 0 ? 3 : 5, 'update.finalize': seed % 3 === 0 ? 'Manual' : 'Automatic', ...edit },
     { stalePercent: 20, killPercent: 5, onAction },
   );
   const fault = await randomRun(run, isCatalogLost);
@@ -106,6 +112,14 @@ it.each(seedsOf(FOUND_WITH_LOSS, 25))(
   'converges and keeps the safety rules in the random run %i in which the catalog is lost (KC10, KC12)',
   async (seed) => {
     const found = await outcomeOf(seed, true);
+    expect(found).toEqual({ ...found, ...GOOD });
+  },
+);
+
+it.each(seedsOf(FOUND_WITH_LEARNERS, 60))(
+  'converges and keeps the safety rules in the random run %i of a cluster with learners (KC1, KC3, KC4, KC7, KC10, KC12, KC13, KC14)',
+  async (seed) => {
+    const found = await outcomeOf(seed, seed % 3 === 0, { learners: seed % 4 });
     expect(found).toEqual({ ...found, ...GOOD });
   },
 );

@@ -67,7 +67,7 @@ const withPods =
   (world) => ({ ...world, pods: world.pods.filter(({ metadata }) => names.includes(metadata.name)) });
 const single = withClaims('data-shop-0');
 const starting: Change[] = [...running, accepted, founded, single, withPods('shop-0')];
-const ended: Change[] = [deleted, withFields({ set: null, pods: [] })];
+const ended: Change[] = [deleted, withFields({ sets: { voters: null }, pods: [] })];
 
 const EXAMPLES: readonly Example[] = [
   [
@@ -99,7 +99,7 @@ const EXAMPLES: readonly Example[] = [
   ],
   [
     'a lost catalog, a StatefulSet that others have changed',
-    [recovered, ...lostMajority, withFields({ set: { spec: { replicas: 1 } } })],
+    [recovered, ...lostMajority, withFields({ sets: { voters: { spec: { replicas: 1 } } } })],
     /^record .*"Stopped".* !shop-1 !shop-2$/,
   ],
   ['a lost catalog, no spec.recovery', lostMajority, /^$/],
@@ -338,7 +338,7 @@ const EXAMPLES: readonly Example[] = [
     'a survivor above the number of nodes',
     [
       ...unapplied.slice(1),
-      withFields({ set: { spec: { replicas: 0 } }, pods: [], description: null }),
+      withFields({ sets: { voters: { spec: { replicas: 0 } } }, pods: [], description: null }),
       withClaims('data-shop-2'),
       withReplicas(1),
     ],
@@ -348,7 +348,7 @@ const EXAMPLES: readonly Example[] = [
     'a survivor above the number of nodes, which has started alone',
     [
       ...unapplied.slice(1),
-      withFields({ set: { spec: { replicas: 1, ordinals: { start: 2 } } }, description: null }),
+      withFields({ sets: { voters: { spec: { replicas: 1, ordinals: { start: 2 } } } }, description: null }),
       withPods('shop-2'),
       withClaims('data-shop-2'),
       withReplicas(1),
@@ -369,12 +369,12 @@ const EXAMPLES: readonly Example[] = [
   ],
   [
     'a deletion that keeps volumes, a cluster that was founded again',
-    [...refounded, deleted, retained, withFields({ set: null })],
+    [...refounded, deleted, retained, withFields({ sets: { voters: null } })],
     /^delete \w+Claim data-shop-1: /,
   ],
   [
     'a deletion that keeps volumes, no survivor in the status',
-    [...refounded, deleted, retained, withFields({ set: null }), withStatus({ recoverySurvivor: null })],
+    [...refounded, deleted, retained, withFields({ sets: { voters: null } }), withStatus({ recoverySurvivor: null })],
     /^patch shop .*finalizers/,
   ],
   [

@@ -56,7 +56,10 @@ export const unconfirmed: Change = withFields({ description: { isConfirmed: fals
 export const unreadySince = (name: string, since: string): Change =>
   withEach('pods', name, { status: { conditions: [{ type: 'Ready', status: 'False', lastTransitionTime: since }] } });
 export const applied: Change = (world) => ({ ...world, isApplied: () => true });
-export const unapplied: Change[] = [withFields({ set: null }), (world) => ({ ...world, isApplied: () => false })];
+export const unapplied: Change[] = [
+  withFields({ sets: { voters: null } }),
+  (world) => ({ ...world, isApplied: () => false }),
+];
 export const released: Change = withClaim('shop-2', { labels: { 'cairn.dev/released': '3' } });
 export const recovered: Change = withSpec({ recovery: { id: 'one', survivor: 'shop-0', acknowledgeDataLoss: true } });
 export const held: Change = withFields({ cluster: { metadata: { finalizers: ['cairn.dev/volumes'] } } });

@@ -25,8 +25,9 @@ export function clusterOf(spec: Members = {}): CairnCluster {
 
 /** Facts of a cluster that meets its spec. */
 export function factsOf({ spec }: CairnCluster, facts: Partial<ClusterFacts> = {}): ClusterFacts {
-  const { replicas, storage } = spec;
-  return { replicas, storageSize: storage.size, servedGroups: new Set(), defaultImage: 'cairn', ...facts };
+  const { replicas, learners, storage } = spec;
+  const pool = learners > 0 ? { learners } : {};
+  return { replicas, ...pool, storageSize: storage.size, servedGroups: new Set(), defaultImage: 'cairn', ...facts };
 }
 
 function withDefaults({ properties = {}, items, additionalProperties }: OpenApi, value: unknown): unknown {

@@ -458,6 +458,11 @@ export interface CairnClusterSpec {
    * unavailable while its pod restarts. A change restarts no pod.
    */
   readonly replicas: number;
+  /**
+   * Number of further nodes that have a replica of every database, answer reads and do not vote. They add capacity for
+   * reads, and none for writes. A change restarts no pod.
+   */
+  readonly learners: number;
   /** Release of Cairn that the nodes run, such as 0.1.0. It is the tag of the image unless image.digest is set. */
   readonly version: string;
   /** The image of the nodes. */
@@ -552,10 +557,14 @@ export interface CairnClusterStatus {
    * ComponentsSynced, ConfigurationApplied, Quiesced, Stable.
    */
   readonly conditions?: readonly Condition[];
-  /** Number of pods. */
+  /** Number of pods, without learners. */
   readonly replicas?: number;
-  /** Number of pods that are ready. */
+  /** Number of pods that are ready, without learners. */
   readonly readyReplicas?: number;
+  /** Number of pods of learners. */
+  readonly learners?: number;
+  /** Number of pods of learners that are ready. */
+  readonly readyLearners?: number;
   /** The labels of the pods, as a selector. */
   readonly selector?: string;
   /** The release that all nodes run; the oldest one during an upgrade. */

@@ -8,16 +8,18 @@ import { type Action, wait } from '../actions.ts';
 import { CLAIM, FINALIZER, isTerminating, POD, STATEFUL_SET } from '../kinds.ts';
 import { lostClaims } from '../refounded.ts';
 import { wantedOf } from '../wanted.ts';
-import { isOwnerOfPods, isStopped, type World } from '../world.ts';
+import { isOwnerOfPods, isStopped, setsOf, type World } from '../world.ts';
 
 export function deletion(world: World): readonly Action[] | undefined {
-  const { cluster, set, pods, recoveryPod } = world;
+  const { cluster, pods, recoveryPod } = world;
   if (cluster.metadata.deletionTimestamp === undefined) return undefined;
   const going = wait('Deleting', 'the cluster is being deleted');
   if (!hasFinalizer(cluster, FINALIZER)) return going;
   const why = 'the CairnCluster is deleted';
-  if (set !== undefined && !isTerminating(set)) return [{ kind: 'delete', of: STATEFUL_SET, object: set, why }];
-  if (set !== undefined) return going;
+  const sets = setsOf(world);
+  const set = sets.find((each) => !isTerminating(each));
+  if (set !== undefined) return [{ kind: 'delete', of: STATEFUL_SET, object: set, why }];
+  if (sets.length > 0) return going;
   const pod = pods.find((each) => !isTerminating(each));
   if (pod !== undefined) return [{ kind: 'delete', of: POD, object: pod, why }];
   const claims = cluster.spec.reclaimPolicy === 'Delete' ? world.claims : lostClaims(world);
@@ -36,7 +38,7 @@ export function finalizer(world: World): readonly Action[] | undefined {
     cluster.spec.reclaimPolicy === 'Delete' ||
     isStopped(cluster) ||
     !isOwnerOfPods(world) ||
-    wantedOf(world).hasOtherTemplates;
+    wantedOf(world).poolsWithOtherTemplates.length > 0;
   return hasFinalizer(cluster, FINALIZER) === isWanted ? undefined : [finalizers(world, isWanted)];
 }
 

@@ -53,12 +53,12 @@ export function levelToRaise(world: World): number | undefined {
 }
 
 export function isUniform(world: World): boolean {
-  const { hash } = wantedOf(world);
+  const { hashes } = wantedOf(world);
   const members = membersOf(world);
   return (
     world.description?.isConfirmed === true &&
     ailmentAmong(members, world) === undefined &&
-    !members.some((member) => isOutdated(member, hash)) &&
+    !members.some((member) => isOutdated(member, hashes)) &&
     nodesOf(world).every(({ answers, release }) => answers && release === world.cluster.spec.version)
   );
 }

@@ -19,7 +19,7 @@ import { type Action, expectedOf, record, wait } from '../actions.ts';
 import { CLAIM, DATA, isReady, isTerminating, POD, type Pod, sinceMs } from '../kinds.ts';
 import { endOf, firstPodOf, founderOf, lostClaims } from '../refounded.ts';
 import { wantedOf } from '../wanted.ts';
-import { causeOf, isReleased, isStopped, nodesOf, type World } from '../world.ts';
+import { causeOf, isReleased, isStopped, nodesOf, votersOf, type World } from '../world.ts';
 import { changesOf } from './objects.ts';
 
 /** Exit codes of the command when it has changed nothing. */
@@ -41,7 +41,7 @@ export function waitToStop(world: World): readonly Action[] | undefined {
   if (fault !== undefined) return fault;
   const survivor = nodesOf(world).findLast(({ name }) => name === run.survivor);
   if (survivor?.answers !== true) return wait('RecoveryWaits', `the node of pod ${run.survivor} does not answer`);
-  const voters = nodesOf(world).filter(({ role }) => role === 'voter');
+  const voters = votersOf(world);
   const able = voters.filter((voter) => voter.answers || mayReturn(voter, world));
   if (voters.length > 0 && 2 * able.length <= voters.length) {
     const named = world.pods.map((pod) => ({ name: pod.metadata.name, pod }));

@@ -4,9 +4,20 @@
  * A node is lost when it does not answer, its pod is not ready, and the reason lasts: its volume is lost or is on a
  * Kubernetes node that is gone, the Kubernetes node of its pod is gone or not ready, or it was removed by hand.
  */
+
+import { POOLS } from '../../objects/index.ts';
 import { type Action, expectedOf, metadataPatch, wait } from '../actions.ts';
 import { CLAIM, isReady, isTerminating, LOST_ANNOTATION, POD, sinceMs, volumeNodeOf } from '../kinds.ts';
-import { ailmentAmong, hasQuorumWithout, type Member, membersOf, orphansOf, type World } from '../world.ts';
+import {
+  ailmentAmong,
+  hasQuorumWithout,
+  type Member,
+  membersIn,
+  membersOf,
+  orphansOf,
+  stayingIn,
+  type World,
+} from '../world.ts';
 
 /** Records since when a node is lost. A pod that is not ready does not show it: its node may answer all the time. */
 export function mark(world: World): readonly Action[] | undefined {
@@ -26,14 +37,13 @@ export function mark(world: World): readonly Action[] | undefined {
 export function lost(world: World): readonly Action[] | undefined {
   const { cluster, description } = world;
   if (cluster.spec.repair.policy === 'Manual' || description?.isConfirmed !== true) return undefined;
-  const members = membersOf(world);
-  // The last member leaves next when there are too many; scaleDown waits for all others.
-  const staying = members.length > cluster.spec.replicas ? members.slice(0, -1) : members;
+  // scaleDown waits for the members that stay.
+  const staying = POOLS.flatMap((pool) => stayingIn(world, pool));
   const found = staying.filter((member) => isOverdue(member, world));
   const [target] = found;
   if (target === undefined) return undefined;
   const { name, claim, pod } = target;
-  const others = staying.filter((member) => !found.includes(member));
+  const others = staying.filter((member) => member.pool === 'voters' && !found.includes(member));
   const ailment = ailmentAmong(others, world);
   if (ailment !== undefined) return wait('RepairWaits', `${name} is not replaced yet: ${ailment}`);
   if (!hasQuorumWithout(target, world)) return undefined;
@@ -61,9 +71,9 @@ export function awaited(world: World): readonly Action[] | undefined {
 
 /** Removes nodes from the cluster whose place another node has taken. */
 export function orphans(world: World): readonly Action[] | undefined {
-  if (world.description?.isConfirmed !== true || world.set === undefined) return undefined;
+  if (world.description?.isConfirmed !== true || world.sets.voters === undefined) return undefined;
   const node = orphansOf(world).find(({ state }) => state === 'active');
-  if (node === undefined || ailmentAmong(membersOf(world), world) !== undefined) return undefined;
+  if (node === undefined || ailmentAmong(membersIn(world, 'voters'), world) !== undefined) return undefined;
   return [{ kind: 'decommission', node: node.id, name: node.name }];
 }
 

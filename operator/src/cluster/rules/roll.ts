@@ -1,12 +1,14 @@
 /**
- * Rules that replace the pods whose template has changed, one after the other. repair.ts replaces pods of lost nodes.
+ * Rules that replace the pods whose template has changed, one after the other, those of learners first. repair.ts
+ * replaces pods of lost nodes.
  *
  * ```
  *   outdated ──> marked and drained ──> no leaderships left, or drainTimeoutSeconds ──> deleted ──> ready, caught up,
  *                     │                                                                             stable ──> next
  *                     └── another member is not in service, or the spec went back ──> undrained
  * ```
- * The mark is an annotation of the pod with the time, so any operator continues or undoes what another one began.
+ * The mark is an annotation of the pod with the time, so any operator continues or undoes what another one began. A
+ * learner has no leaderships, and is not drained.
  */
 import { type Action, expectedOf, metadataPatch, wait } from '../actions.ts';
 import { containerOf, DRAIN_ANNOTATION, isReady, isTerminating, POD, type Pod } from '../kinds.ts';
@@ -18,9 +20,10 @@ import {
   isOutdated,
   isStable,
   type Member,
+  membersIn,
   membersOf,
-  nodesOf,
   replicasOf,
+  votersOf,
   type World,
 } from '../world.ts';
 import { isBelowFinal } from './finalize.ts';
@@ -42,10 +45,10 @@ export function roll(world: World): readonly Action[] | undefined {
   const target = targetOf(world);
   if (target === undefined) return undefined;
   const { member, obstacle } = target;
-  const { pod, node, name } = member;
+  const { pool, pod, node, name } = member;
   if (obstacle !== undefined) return wait('RollWaits', `pod ${name} is not replaced yet: ${obstacle}`);
   const replaced = replacementOf(member, membersOf(world));
-  if (node === undefined || isAlone(world)) return [replaced];
+  if (node === undefined || pool === 'learners' || isAlone(world)) return [replaced];
   const drain: Action = { kind: 'drain', node: node.id, name };
   const startMs = drainStartMs(pod);
   if (startMs === undefined || !node.isDraining) {
@@ -61,9 +64,9 @@ export function roll(world: World): readonly Action[] | undefined {
 /** Puts nodes into service again that were drained and are not to be replaced now (KC6). */
 export function undo(world: World): readonly Action[] | undefined {
   const target = targetOf(world);
-  for (const { ordinal, name, pod, node } of membersOf(world)) {
+  for (const { name, pod, node } of membersOf(world)) {
     if (pod === undefined || isTerminating(pod) || drainStartMs(pod) === undefined) continue;
-    if (target?.member.ordinal === ordinal && target.obstacle === undefined) continue;
+    if (target?.member.name === name && target.obstacle === undefined) continue;
     // A node that does not answer may be drained nevertheless.
     if (node?.answers !== true) continue;
     if (node.isDraining) return [{ kind: 'undrain', node: node.id, name }];
@@ -76,14 +79,14 @@ function replacementOf({ pod }: Target['member'], expected: readonly Member[]): 
   return { kind: 'delete', of: POD, object: pod, why: 'its template has changed', expects: expectedOf(expected) };
 }
 
-/** The pod to replace next, with the least leaderships; undefined when there is none, or the spec forbids it. */
+/** The pod to replace next, of a learner or with the least leaderships; undefined: there is none, or none may be. */
 function targetOf(world: World): Target | undefined {
   const { strategy, paused } = world.cluster.spec.update;
-  const { hash } = wantedOf(world);
+  const { hashes } = wantedOf(world);
   if (strategy === 'OnDelete' || isBelowFinal(world)) return undefined;
   const outdated = membersOf(world).flatMap((member) => {
     const { pod } = member;
-    return pod !== undefined && !isTerminating(pod) && isOutdated(member, hash) ? [{ ...member, pod }] : [];
+    return pod !== undefined && !isTerminating(pod) && isOutdated(member, hashes) ? [{ ...member, pod }] : [];
   });
   const begun = outdated.filter(({ pod }) => drainStartMs(pod) !== undefined);
   const open = paused ? begun : outdated;
@@ -91,6 +94,7 @@ function targetOf(world: World): Target | undefined {
   if (broken !== undefined) return { member: broken, isInService: false, obstacle: undefined };
   const [next] = [
     ...begun,
+    ...open.filter(({ pool }) => pool === 'learners'),
     ...open.toSorted((one, other) => leadsOf(one) - leadsOf(other) || other.ordinal - one.ordinal),
   ];
   return next && { member: next, isInService: true, obstacle: obstacleOf(next, world) };
@@ -109,8 +113,8 @@ function isBroken({ pod, node }: Member, { description, cluster }: World): boole
 function obstacleOf(target: Member, world: World): string | undefined {
   if (world.description?.isConfirmed !== true) return 'the cluster does not answer, or has no leader of its catalog';
   const { replicas } = world.cluster.spec;
-  if ((replicasOf(world) ?? 0) < replicas) return `there are not ${replicas} pods yet`;
-  const others = membersOf(world).filter(({ ordinal }) => ordinal !== target.ordinal);
+  if ((replicasOf(world, 'voters') ?? 0) < replicas) return `there are not ${replicas} pods yet`;
+  const others = membersOf(world).filter(({ name }) => name !== target.name);
   const ailment = ailmentAmong(others, world);
   if (ailment !== undefined) return ailment;
   const unstable = others.find((member) => !isStable(member, world));
@@ -119,9 +123,9 @@ function obstacleOf(target: Member, world: World): string | undefined {
   return 'without it too few voters of the catalog are in service';
 }
 
-/** Returns true when a cluster has one node, which cannot be drained. */
+/** Returns true when a cluster has one node beside its learners, which cannot be drained. */
 function isAlone(world: World): boolean {
-  return membersOf(world).length === 1 && nodesOf(world).length === 1;
+  return membersIn(world, 'voters').length === 1 && votersOf(world).length === 1;
 }
 
 function leadsOf({ node }: Member): number {

@@ -5,8 +5,10 @@
  *   up     claims of removed nodes deleted ──> replicas raised ──> nodes join by themselves
  *   down   claim marked as retiring ──> node leaves ──> node removed ──> claim marked as released ──> replicas lowered
  * ```
- * One node leaves at a time, the one of the highest ordinal first.
+ * One node of a pool leaves at a time, the one of the highest ordinal first.
  */
+
+import { POOLS, type Pool } from '../../objects/index.ts';
 import { type Action, expectedOf, metadataPatch, wait } from '../actions.ts';
 import { CLAIM, isTerminating, POD, RELEASED_LABEL, RETIRING_ANNOTATION } from '../kinds.ts';
 import { isStillborn } from '../wanted.ts';
@@ -18,14 +20,15 @@ import {
   memberOf,
   membersOf,
   replicasOf,
+  stayingIn,
   type World,
+  wantedIn,
 } from '../world.ts';
 
 /** Deletes claims of removed nodes whose ordinals are used again: their data has moved to other nodes. */
 export function reuse(world: World): readonly Action[] | undefined {
-  const { replicas } = world.cluster.spec;
-  for (let ordinal = 0; ordinal < replicas; ordinal += 1) {
-    const member = memberOf(world, ordinal);
+  const ordinalsOf = (pool: Pool): readonly number[] => Array.from({ length: wantedIn(world, pool) }, (_, at) => at);
+  for (const member of POOLS.flatMap((pool) => ordinalsOf(pool).map((ordinal) => memberOf(world, ordinal, pool)))) {
     const { name, claim, pod } = member;
     if (claim === undefined || !isReleased(claim)) continue;
     const why = `node ${claim.metadata.labels?.[RELEASED_LABEL]} was removed, and ${name} joins as a new one`;
@@ -36,13 +39,13 @@ export function reuse(world: World): readonly Action[] | undefined {
   return undefined;
 }
 
-/** Keeps a node that was about to leave when spec.replicas was raised again. */
+/** Keeps a node that was about to leave when spec.replicas or spec.learners was raised again. */
 export function abandonRetirement(world: World): readonly Action[] | undefined {
-  const { cluster, description } = world;
+  const { description } = world;
   if (description?.isConfirmed !== true) return undefined;
-  for (const { ordinal, name, claim } of membersOf(world)) {
+  for (const { pool, ordinal, name, claim } of membersOf(world)) {
     const retiring = claim?.metadata.annotations?.[RETIRING_ANNOTATION];
-    if (claim === undefined || retiring === undefined || ordinal >= cluster.spec.replicas) continue;
+    if (claim === undefined || retiring === undefined || ordinal >= wantedIn(world, pool)) continue;
     const node = description.nodes.find(({ id }) => id === Number(retiring));
     if (node?.state === 'leaving') return [{ kind: 'recommission', node: node.id, name }];
     const marks = metadataPatch(CLAIM, claim, 'annotations', { [RETIRING_ANNOTATION]: null });
@@ -52,19 +55,23 @@ export function abandonRetirement(world: World): readonly Action[] | undefined {
 }
 
 export function scaleDown(world: World): readonly Action[] | undefined {
-  const count = replicasOf(world) ?? 0;
-  if (count <= world.cluster.spec.replicas || isStillborn(world)) return undefined;
+  // An action of one pool does not wait for the other one.
+  return POOLS.flatMap((pool) => lower(world, pool) ?? []);
+}
+
+function lower(world: World, pool: Pool): readonly Action[] | undefined {
+  const count = replicasOf(world, pool) ?? 0;
+  if (count <= wantedIn(world, pool) || isStillborn(world)) return undefined;
   if (world.description?.isConfirmed !== true) {
     return wait('ScaleDownWaits', 'the cluster does not answer, or has no leader of its catalog');
   }
-  const { name, claim, node } = memberOf(world, count - 1);
+  const { name, claim, node } = memberOf(world, count - 1, pool);
   if (node === undefined || node.state === 'removed') {
     return claim === undefined || isReleased(claim) ? undefined : [released(claim, node?.id ?? 0)];
   }
   // A pod whose replacement has begun is replaced first.
   if (membersOf(world).some(({ pod }) => drainStartMs(pod) !== undefined)) return undefined;
-  const others = membersOf(world).filter(({ ordinal }) => ordinal < count - 1);
-  const ailment = ailmentAmong(others, world);
+  const ailment = pool === 'voters' ? ailmentAmong(stayingIn(world, pool), world) : undefined;
   if (ailment !== undefined) return wait('ScaleDownWaits', ailment);
   if (node.state === 'leaving')
     return wait('ScalingDown', `node ${node.id} (${name}) moves its replicas to other nodes`);

@@ -6,7 +6,7 @@ import { hasFinalizer } from '../../reconcile/index.ts';
 import type { Action } from '../actions.ts';
 import { bytesOf, CLAIM, containerOf, FINALIZER, GROWN_ANNOTATION, isTerminating, STATEFUL_SET } from '../kinds.ts';
 import { storageSize, wantedOf } from '../wanted.ts';
-import { isOwnerOfPods, isReleased, type Member, memberOf, membersOf, replicasOf, type World } from '../world.ts';
+import { isOwnerOfPods, isReleased, type Member, membersIn, membersOf, type World } from '../world.ts';
 
 const GROWTH = 1.25;
 const GIB = 2 ** 30;
@@ -28,11 +28,14 @@ export function resize(world: World): readonly Action[] | undefined {
 
 /** KC13. */
 export function recreateSet(world: World): readonly Action[] | undefined {
-  const { cluster, set } = world;
-  if (set === undefined || !wantedOf(world).hasOtherTemplates || !hasFinalizer(cluster, FINALIZER)) return undefined;
+  const { cluster, sets } = world;
+  if (!hasFinalizer(cluster, FINALIZER) || !isOwnerOfPods(world)) return undefined;
   // The number of pods that are wanted follows from the claims while there is no StatefulSet.
-  if (memberOf(world, (replicasOf(world) ?? 0) - 1).claim === undefined) return undefined;
-  if (!isOwnerOfPods(world)) return undefined;
+  const pool = wantedOf(world).poolsWithOtherTemplates.find(
+    (each) => membersIn(world, each).at(-1)?.claim !== undefined,
+  );
+  const set = pool && sets[pool];
+  if (set === undefined) return undefined;
   return [
     { kind: 'delete', of: STATEFUL_SET, object: set, why: 'its volume claim templates have changed', how: 'Orphan' },
   ];

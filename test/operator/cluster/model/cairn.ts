@@ -23,6 +23,7 @@ export interface Process {
   readonly levelMax: number;
   /** Pods that must exist when a cluster is founded. */
   readonly founders: readonly string[];
+  readonly isLearner: boolean;
   isDraining: boolean;
   isCaughtUp: boolean;
   /** True when it is ready but lags far behind the leaders of its replicas. */
@@ -32,12 +33,15 @@ export interface Process {
 interface Node {
   readonly id: number;
   readonly name: string;
+  readonly isLearner: boolean;
   state: ClusterNode['state'];
 }
 
 interface Database {
   readonly name: string;
   readonly replicas: Set<number>;
+  /** Nodes with a replica that does not vote. */
+  readonly learners: Set<number>;
   /** Replicas that were added and have not caught up. */
   readonly behind: Set<number>;
   leader: number | undefined;
@@ -130,15 +134,17 @@ export class CairnModel implements ClusterAdmin {
   }
 
   #found(): void {
-    const [first] = [...this.processes.values()].filter(({ founders }) =>
-      founders.every((name) => this.processes.get(name)?.volume.node === undefined && this.processes.has(name)),
+    const [first] = [...this.processes.values()].filter(
+      ({ founders, isLearner }) =>
+        !isLearner &&
+        founders.every((name) => this.processes.get(name)?.volume.node === undefined && this.processes.has(name)),
     );
     if (this.nodes.length > 0 || first === undefined) return;
     for (const name of first.founders) this.#add(name, true);
     this.level = Math.min(...[...this.processes.values()].map(({ levelMax }) => levelMax));
     for (const name of ['shop', 'orders', 'bank']) {
       const replicas = new Set([...this.voters].slice(0, COPIES));
-      this.databases.push({ name, replicas, behind: new Set(), leader: undefined });
+      this.databases.push({ name, replicas, learners: new Set(), behind: new Set(), leader: undefined });
     }
   }
 
@@ -146,7 +152,7 @@ export class CairnModel implements ClusterAdmin {
     const process = this.processes.get(name);
     if (process === undefined) return;
     const id = this.nodes.length + 1;
-    this.nodes.push({ id, name, state: 'active' });
+    this.nodes.push({ id, name, isLearner: process.isLearner, state: 'active' });
     process.volume.node = id;
     process.isCaughtUp = isVoter;
     if (isVoter) this.voters.add(id);
@@ -188,6 +194,7 @@ export class CairnModel implements ClusterAdmin {
   #place(database: Database): void {
     const { replicas, behind } = database;
     if (!this.hasMajority(replicas)) return;
+    if (this.#placeLearner(database)) return;
     const staying = [...replicas].filter((id) => !this.#goes(id));
     const free = this.#takers().filter((id) => !replicas.has(id));
     const [next] = free;
@@ -203,6 +210,20 @@ export class CairnModel implements ClusterAdmin {
     behind.delete(going);
   }
 
+  /** Adds or removes a replica of a learner; returns false when there is nothing to change. */
+  #placeLearner({ learners, behind }: Database): boolean {
+    const going = [...learners].find((id) => this.#goes(id));
+    if (going !== undefined) {
+      behind.delete(going);
+      return learners.delete(going);
+    }
+    const next = this.nodes.find(({ id, isLearner }) => isLearner && !learners.has(id) && !this.#goes(id));
+    if (next === undefined) return false;
+    learners.add(next.id);
+    behind.add(next.id);
+    return true;
+  }
+
   #changeVoters(): void {
     const next = this.#takers().find((id) => !this.voters.has(id));
     if (next !== undefined) {
@@ -215,7 +236,9 @@ export class CairnModel implements ClusterAdmin {
   }
 
   #takers(): readonly number[] {
-    const active = this.nodes.filter(({ id, state }) => state === 'active' && this.processOf(id)?.isCaughtUp === true);
+    const active = this.nodes.filter(
+      ({ id, state, isLearner }) => !isLearner && state === 'active' && this.processOf(id)?.isCaughtUp === true,
+    );
     return active.map(({ id }) => id);
   }
 
@@ -227,7 +250,7 @@ export class CairnModel implements ClusterAdmin {
   }
 
   #holds(id: number): boolean {
-    return this.databases.some(({ replicas }) => replicas.has(id));
+    return this.databases.some(({ replicas, learners }) => replicas.has(id) || learners.has(id));
   }
 
   async describe(): Promise<ClusterDescription> {
@@ -246,11 +269,11 @@ export class CairnModel implements ClusterAdmin {
       isConfirmed: this.hasQuorum,
       level: this.level,
       nodes: this.nodes.map((node) => this.#describeNode(node)),
-      databases: this.databases.map(({ name, leader, replicas, behind }) => ({
+      databases: this.databases.map(({ name, leader, replicas, learners, behind }) => ({
         name,
         nodes: [...replicas],
         leader,
-        members: [...replicas].map((node) => ({
+        members: [...replicas, ...learners].map((node) => ({
           node,
           isCaughtUp: this.processOf(node)?.isCaughtUp === true && !behind.has(node),
         })),
@@ -258,7 +281,7 @@ export class CairnModel implements ClusterAdmin {
     };
   }
 
-  #describeNode({ id, name, state }: Node): ClusterNode {
+  #describeNode({ id, name, isLearner, state }: Node): ClusterNode {
     const process = this.processOf(id);
     const led = this.databases.filter(({ leader }) => leader === id);
     const movable = led.filter(({ replicas }) => [...replicas].some((other) => other !== id && this.isUp(other)));
@@ -268,7 +291,8 @@ export class CairnModel implements ClusterAdmin {
       zone: '',
       state,
       answers: process !== undefined,
-      role: this.voters.has(id) ? 'voter' : 'none',
+      isLearner,
+      role: this.voters.has(id) ? 'voter' : isLearner ? 'learner' : 'none',
       levelMax: process?.levelMax ?? this.level,
       isDraining: process?.isDraining ?? false,
       leads: led.length,
@@ -312,6 +336,10 @@ export class CairnModel implements ClusterAdmin {
   async removeByHand(id: number): Promise<void> {
     const node = this.#known(id);
     if (node.state !== 'active') return;
+    if (node.isLearner) {
+      node.state = 'leaving';
+      return;
+    }
     const others = new Set(this.#takers().filter((other) => other !== id));
     const groups = [this.voters, ...this.databases.map(({ replicas }) => replicas)];
     const canGoOn = groups.every((group) => {
@@ -343,6 +371,7 @@ export class CairnModel implements ClusterAdmin {
     if (!database.replicas.has(node) || !this.isUp(node)) throw refusal('FAILED_PRECONDITION', 'it has no replica');
     database.replicas.clear();
     database.replicas.add(node);
+    database.learners.clear();
     database.behind.clear();
     database.leader = undefined;
   }
@@ -368,7 +397,13 @@ export class CairnModel implements ClusterAdmin {
     this.voters.add(id);
     for (const database of this.databases.splice(0)) {
       if (database.replicas.has(id))
-        this.databases.push({ ...database, replicas: new Set([id]), behind: new Set(), leader: undefined });
+        this.databases.push({
+          ...database,
+          replicas: new Set([id]),
+          learners: new Set(),
+          behind: new Set(),
+          leader: undefined,
+        });
     }
     this.#remembered.splice(0, Infinity, this.#describe());
     return [0, ''];

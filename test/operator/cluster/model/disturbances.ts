@@ -1,7 +1,7 @@
 // Random edits of a CairnCluster and random faults. Lasting faults leave a quorum of the catalog; short ones may not.
 import type { Random } from '../../../model/generate/random.ts';
 import type { Reach } from './cairn.ts';
-import { gibOf } from './items.ts';
+import { gibOf, type Item, setOf } from './items.ts';
 import { LEVELS, NAME, SELECTED_NODE } from './kube.ts';
 import type { Edit, Run } from './run.ts';
 
@@ -103,7 +103,8 @@ export function calm(run: Run): void {
 export function loseCatalog(run: Run): boolean {
   const { size } = run.cairn.voters;
   if (!isWhole(run) || size !== run.cluster?.spec.replicas) return false;
-  run.log.push(`the catalog is lost: ${loseNodes(run, run.runtime.chance, (size + 1) / 2)}`);
+  const pods = run.kube.list('pods').filter(({ metadata }) => setOf(metadata.name) === NAME);
+  run.log.push(`the catalog is lost: ${loseNodes(run, run.runtime.chance, (size + 1) / 2, pods)}`);
   return true;
 }
 
@@ -151,10 +152,11 @@ function giveUpVolume({ kube, cairn }: Run): string | undefined {
   const pods = kube.list('pods').map(({ metadata: { name }, spec: { nodeName } }) => {
     const { uid = '', annotations } = kube.get('persistentvolumeclaims', `data-${name}`)?.metadata ?? {};
     const isMember = cairn.isMember(kube.volumes.get(uid)?.node);
-    return { name, nodeName, isMember, volumeNode: annotations?.[SELECTED_NODE] };
+    return { name, nodeName, isMember, volumeNode: annotations?.[SELECTED_NODE], set: setOf(name) };
   });
   for (const waiting of pods.filter(({ nodeName }) => nodeName === undefined)) {
-    const taker = pods.find(({ nodeName }) => nodeName !== undefined && nodeName === waiting.volumeNode);
+    const rivals = pods.filter(({ set }) => set === waiting.set);
+    const taker = rivals.find(({ nodeName }) => nodeName !== undefined && nodeName === waiting.volumeNode);
     const free = [waiting, taker].find((pod) => pod?.isMember === false) ?? (cairn.hasQuorum ? waiting : undefined);
     if (taker === undefined || free === undefined) continue;
     kube.discard(free.name);
@@ -174,7 +176,8 @@ function isWhole({ kube, cairn, cluster }: Run): boolean {
   );
   const groups = [cairn.voters, ...cairn.databases.map(({ replicas }) => replicas)];
   const isSpread = groups.every((group) => group.size >= 3 && [...group].every((id) => cairn.isUp(id)));
-  return isInService && isSpread && pods.length >= 3 && pods.length === cluster?.spec.replicas;
+  const { replicas = 0, learners = 0 } = cluster?.spec ?? {};
+  return isInService && isSpread && pods.length >= 3 && pods.length === replicas + learners;
 }
 
 function onPod(
@@ -195,9 +198,14 @@ function awhile({ kube, runtime }: Run, chance: Random, begin: (node: string) =>
   return name;
 }
 
-function loseNodes({ kube, runtime }: Run, chance: Random, count: number): string {
-  const from = chance.below(kube.list('pods').length);
-  const lost = [...kube.list('pods'), ...kube.list('pods')].slice(from, from + count);
+function loseNodes(
+  { kube, runtime }: Run,
+  chance: Random,
+  count: number,
+  pods: readonly Item[] = kube.list('pods'),
+): string {
+  const from = chance.below(pods.length);
+  const lost = [...pods, ...pods].slice(from, from + count);
   for (const [at, { spec }] of lost.entries()) {
     kube.loseNode(spec.nodeName ?? '');
     kube.setNode(`node-${runtime.nowMs()}-${at}`, true);
@@ -205,7 +213,7 @@ function loseNodes({ kube, runtime }: Run, chance: Random, count: number): strin
   return lost.map(({ spec }) => spec.nodeName).join();
 }
 
-function drawEdit(chance: Random, { cluster, kube }: Run): Edit {
+function drawEdit(chance: Random, { cluster, kube, hasLearners }: Run): Edit {
   const { version = '', storage } = cluster?.spec ?? {};
   const at = VERSIONS.indexOf(version) + chance.pick([-1, 1, 1]);
   const claims = kube.list('persistentvolumeclaims').map(({ spec }) => gibOf(spec.resources.requests.storage));
@@ -227,5 +235,7 @@ function drawEdit(chance: Random, { cluster, kube }: Run): Edit {
     { 'storage.size': `${gibOf(storage?.size) + chance.below(3) * 10}Gi` },
     { 'storage.autoGrow': { maxSize: `${size + chance.below(3) * 8}Gi`, thresholdPercent: 80 } },
     { reclaimPolicy: chance.pick(['Retain', 'Delete']) },
+    // At the end, and not always, because a seed that found a fault must draw what it drew then.
+    ...(hasLearners ? [0, 1, 2, 2].map((learners) => ({ learners })) : []),
   ]);
 }

@@ -33,6 +33,8 @@ export interface Spec extends Omit<CairnClusterSpec, 'resources'> {
   readonly acceptLoss?: string;
   readonly release: string;
   readonly isBad: boolean;
+  /** In the pod of a learner. */
+  readonly isLearner?: boolean;
 }
 
 export interface Status {
@@ -49,6 +51,7 @@ export interface Status {
   }[];
   readonly observedGeneration?: number;
   readonly storageSize?: string;
+  readonly learners?: number;
   readonly recoveryID?: string;
   readonly recoveryStage?: string;
 }
@@ -73,7 +76,12 @@ export interface Sent {
   readonly gracePeriodSeconds?: number;
 }
 
-/** Whether a StatefulSet has a pod of this name. */
+/** Name of the StatefulSet that a pod of this name belongs to; undefined when it is not the pod of a node. */
+export function setOf(pod: string): string | undefined {
+  return /^(.*)-\d+$/.exec(pod)?.[1];
+}
+
+/** Whether a StatefulSet has a pod of this name, which is one of its pods. */
 export function isWithin({ replicas, ordinals }: Pick<Spec, 'replicas' | 'ordinals'>, name: string): boolean {
   const at = ordinalOf(name) - (ordinals?.start ?? 0);
   return at >= 0 && at < replicas;

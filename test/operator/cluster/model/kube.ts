@@ -6,13 +6,15 @@ import { recordRequest } from '../../../support/kube-api/requests.ts';
 import { merged } from '../../../support/kube-api/store.ts';
 import type { ManualRuntime } from '../../../support/manual-runtime.ts';
 import type { CairnModel, Volume } from './cairn.ts';
-import { gibOf, type Item, isOwnedBy, isTerminating, isWithin, type Sent, shrinks, sizeOf } from './items.ts';
+import { gibOf, type Item, isOwnedBy, isTerminating, isWithin, type Sent, setOf, shrinks, sizeOf } from './items.ts';
 
 /** Releases and the feature levels that they know. */
 export const LEVELS: Readonly<Record<string, number>> = { '0.1.0': 1, '0.2.0': 2, '0.3.0': 2, '0.4.0': 3 };
 export const NAMESPACE = 'events';
 export const NAME = 'shop';
 export const RECOVERY: string = `${NAME}-recovery`;
+/** The StatefulSet of the learners. */
+export const LEARNERS: string = `${NAME}-learners`;
 
 export const SELECTED_NODE = 'volume.kubernetes.io/selected-node';
 const NODE_LOST_MS = 40_000;
@@ -111,7 +113,7 @@ export class KubeModel implements Transport {
       return answer(200, {});
     }
     if (collection === 'statefulsets') {
-      for (const pod of this.list('pods')) this.#terminate(pod);
+      for (const pod of this.list('pods')) if (setOf(pod.metadata.name) === name) this.#terminate(pod);
     }
     if (collection === 'pods' && options.gracePeriodSeconds !== 0) this.#terminate(item);
     else if (collection === 'pods') this.#end(name);
@@ -149,7 +151,8 @@ export class KubeModel implements Transport {
     const isOver = this.get('cairnclusters', NAME) === undefined;
     const work = [
       ...(isOver ? [() => this.#collectOwned()] : []),
-      () => this.#runSet(),
+      () => this.#runSet(NAME),
+      ...(this.get('statefulsets', LEARNERS) === undefined ? [] : [() => this.#runSet(LEARNERS)]),
       () => this.#resize(),
       ...pods.map((pod) => () => this.#runPod(pod)),
       ...pods.map((pod) => () => this.#collect(pod)),
@@ -158,15 +161,15 @@ export class KubeModel implements Transport {
     for (const { metadata } of this.list('pods')) this.#probe(metadata.name);
   }
 
-  #runSet(): void {
-    const set = this.get('statefulsets', NAME);
+  #runSet(of: string): void {
+    const set = this.get('statefulsets', of);
     if (set === undefined) return;
     if (set.metadata.finalizers?.includes(ORPHAN_FINALIZER) === true) {
       // The garbage collector removes it from its pods.
       for (const pod of this.list('pods').filter((each) => isOwnedBy(each, set))) pod.metadata.ownerReferences = [];
-      return this.remove('statefulsets', NAME);
+      return this.remove('statefulsets', of);
     }
-    const pods = this.list('pods').filter(({ metadata }) => metadata.name !== RECOVERY);
+    const pods = this.list('pods').filter(({ metadata }) => setOf(metadata.name) === of);
     const orphan = pods.find((pod) => !isTerminating(pod) && !isOwnedBy(pod, set));
     if (orphan !== undefined) {
       orphan.metadata.ownerReferences = [{ uid: set.metadata.uid }];
@@ -175,7 +178,7 @@ export class KubeModel implements Transport {
     }
     const { replicas, ordinals: { start } = { start: 0 } } = set.spec;
     for (let ordinal = start; ordinal < start + replicas; ordinal += 1) {
-      const name = `${NAME}-${ordinal}`;
+      const name = `${of}-${ordinal}`;
       const pod = this.get('pods', name);
       if (pod === undefined) return this.#makePod(set, name);
       if (pod.spec.nodeName === undefined) this.#makeClaim(set, name);
@@ -239,6 +242,7 @@ export class KubeModel implements Transport {
       release,
       levelMax,
       founders,
+      isLearner: pod.spec.isLearner === true,
       isDraining: false,
       isCaughtUp: false,
       isLagging: false,
@@ -267,8 +271,9 @@ export class KubeModel implements Transport {
 
   #schedule(pod: Item, claim: Item | undefined): void {
     const up = this.list('nodes').filter(({ metadata }) => this.#isUp(metadata.name));
-    // No Kubernetes node has two pods of nodes. One whose pod is away is free, also when its volume is there.
-    const taken = new Set(this.list('pods').map(({ spec }) => spec.nodeName));
+    // No Kubernetes node has two pods of a StatefulSet. One whose pod is away is free, also when its volume is there.
+    const rivals = this.list('pods').filter(({ spec }) => spec.isLearner === pod.spec.isLearner);
+    const taken = new Set(rivals.map(({ spec }) => spec.nodeName));
     const bound = claim?.metadata.annotations[SELECTED_NODE];
     const [node] = up.filter(({ metadata: { name } }) => !taken.has(name) && (bound === undefined || name === bound));
     if (claim === undefined || claim.metadata.deletionTimestamp !== undefined || node === undefined) {
@@ -293,7 +298,8 @@ export class KubeModel implements Transport {
 
   /** The garbage collector after the end of the CairnCluster: pods without an owner stay. */
   #collectOwned(): void {
-    if (this.get('statefulsets', NAME) !== undefined) return this.remove('statefulsets', NAME);
+    const [set] = this.list('statefulsets');
+    if (set !== undefined) return this.remove('statefulsets', set.metadata.name);
     for (const pod of this.list('pods')) if (pod.metadata.ownerReferences?.length !== 0) this.#terminate(pod);
   }
 

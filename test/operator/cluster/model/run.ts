@@ -8,11 +8,11 @@ import {
   type World,
 } from '../../../../operator/src/cluster/index.ts';
 import { Api, type Wanted } from '../../../../operator/src/kube/index.ts';
-import { OWNED_KINDS, type RecoveryRun } from '../../../../operator/src/objects/index.ts';
+import { type DueFacts, OWNED_KINDS, type RecoveryRun } from '../../../../operator/src/objects/index.ts';
 import { ManualRuntime } from '../../../support/manual-runtime.ts';
 import { CairnModel } from './cairn.ts';
 import type { Item } from './items.ts';
-import { KubeModel, NAME, NAMESPACE, RECOVERY } from './kube.ts';
+import { KubeModel, LEARNERS, NAME, NAMESPACE, RECOVERY } from './kube.ts';
 import { Safety } from './safety.ts';
 
 const KUBE_NODES = 7;
@@ -26,6 +26,7 @@ export type Edit = Readonly<Record<string, unknown>>;
 
 const SPEC = {
   replicas: 3,
+  learners: 0,
   version: '0.1.0',
   image: { pullPolicy: 'IfNotPresent' },
   storage: { size: '20Gi' },
@@ -67,6 +68,8 @@ export class Run {
   /** Actions of the operator and disturbances, for a failed test. */
   readonly log: string[] = [];
   readonly events: string[] = [];
+  /** True when edits change the number of learners, too. */
+  readonly hasLearners: boolean;
   /** True after the faults have ended. */
   isCalm = false;
   /** Number of actions after which the operator is killed. */
@@ -80,6 +83,7 @@ export class Run {
 
   constructor(seed: number, edit: Edit = {}, options: RunOptions = {}) {
     this.#options = options;
+    this.hasLearners = 'learners' in edit;
     this.runtime = new ManualRuntime(seed);
     this.cairn = new CairnModel(this.runtime.chance);
     this.kube = new KubeModel(this.runtime, this.cairn);
@@ -111,7 +115,9 @@ export class Run {
     const nameOf = ({ kind, metadata, spec }: Item): string =>
       `${kind}/${metadata.name} ${kind === 'Service' ? JSON.stringify(spec) : ''}`;
     const wanted: readonly Item[] =
-      cluster === undefined ? [] : render(cluster as unknown as CairnCluster, { replicas: 0, storageSize: '' });
+      cluster === undefined
+        ? []
+        : render(cluster as unknown as CairnCluster, { ...dueOf(cluster.spec), storageSize: '' });
     const found = KINDS.flatMap(({ plural }) => this.kube.list(plural));
     return { wanted: wanted.map(nameOf).toSorted(), found: found.map(nameOf).toSorted() };
   }
@@ -226,6 +232,8 @@ export class Run {
   /** Caches that lag independently, and never go back in time. */
   #objects(): ObjectsOf {
     const listed = (collection: string): readonly Item[] => this.#caches.get(collection)?.items ?? [];
+    const setNamed = (name: string): Item | undefined =>
+      listed('statefulsets').find(({ metadata }) => metadata.name === name);
     return {
       cluster: () => {
         for (const collection of [...OBSERVED, ...KINDS.map(({ plural }) => plural)]) this.#look(collection);
@@ -234,7 +242,7 @@ export class Run {
       of: () => ({
         pods: listed('pods'),
         claims: listed('persistentvolumeclaims'),
-        set: listed('statefulsets')[0],
+        sets: { voters: setNamed(NAME), learners: setNamed(LEARNERS) },
         owned: KINDS.flatMap((of) => listed(of.plural).map((item) => ({ ...item, of }))),
         kubeNodes: new Map(listed('nodes').map((node) => [node.metadata.name, node])),
       }),
@@ -258,7 +266,11 @@ function withField(object: object, [field = '', ...rest]: readonly string[], val
   return { ...members, [field]: rest.length === 0 ? value : withField(isObject ? inner : {}, rest, value) };
 }
 
-function render(cluster: CairnCluster, { replicas, storageSize }: { replicas: number; storageSize: string }): never {
+function dueOf({ replicas, learners }: CairnCluster['spec'] | Item['spec']): Omit<DueFacts, 'storageSize'> {
+  return { replicas, ...(learners > 0 && { learners }) };
+}
+
+function render(cluster: CairnCluster, { replicas, learners, storageSize }: DueFacts): never {
   const { name, namespace } = cluster.metadata;
   const { version, config, restartKey } = cluster.spec;
   const join = Array.from({ length: replicas }, (_, ordinal) => `${name}-${ordinal}`).join();
@@ -268,6 +280,9 @@ function render(cluster: CairnCluster, { replicas, storageSize }: { replicas: nu
     spec: { release: version, isBad: config?.['isBad'] === 'yes' },
   };
   const claim = { metadata: { name: 'data' }, spec: { resources: { requests: { storage: storageSize } } } };
+  const set = { apiVersion: 'apps/v1', kind: 'StatefulSet' };
+  const learner = { ...template, spec: { ...template.spec, isLearner: true } };
+  const ofLearners = { replicas: learners, template: learner, volumeClaimTemplates: [claim] };
   const mcp = {
     apiVersion: 'v1',
     kind: 'Service',
@@ -278,12 +293,8 @@ function render(cluster: CairnCluster, { replicas, storageSize }: { replicas: nu
     { apiVersion: 'v1', kind: 'ConfigMap', metadata: { ...metadata, name: `${name}-founding` }, data: { join } },
     { apiVersion: 'v1', kind: 'Service', metadata, spec: { ports: [50_051] } },
     ...(cluster.spec.network.mcp ? [mcp] : []),
-    {
-      apiVersion: 'apps/v1',
-      kind: 'StatefulSet',
-      metadata,
-      spec: { replicas, template, volumeClaimTemplates: [claim] },
-    },
+    { ...set, metadata, spec: { replicas, template, volumeClaimTemplates: [claim] } },
+    ...(learners === undefined ? [] : [{ ...set, metadata: { ...metadata, name: LEARNERS }, spec: ofLearners }]),
   ] as never;
 }
 

@@ -1,8 +1,8 @@
 // Checks the safety rules of operator/src/cluster/plan.ts at each write of the operator, against the models instead of
 // the observations of the operator.
 import type { CairnModel } from './cairn.ts';
-import { gibOf, type Item, isOwnedBy, isTerminating, isWithin, ordinalOf, type Sent } from './items.ts';
-import { type KubeModel, LEVELS, NAME, SELECTED_NODE } from './kube.ts';
+import { gibOf, type Item, isOwnedBy, isTerminating, isWithin, ordinalOf, type Sent, setOf } from './items.ts';
+import { type KubeModel, LEARNERS, LEVELS, NAME, SELECTED_NODE } from './kube.ts';
 
 /** Timestamps of Kubernetes have no fraction of a second. */
 const CLOCK_STEP_MS = 1_000;
@@ -33,11 +33,11 @@ export class Safety {
   /** Called after each step of the models. */
   observe(): void {
     for (const { id } of this.#cairn.nodes) if (this.#cairn.isUp(id)) this.#upMs.set(id, this.#nowMs());
-    const set = this.#kube.get('statefulsets', NAME);
     // The pod of a node that was removed ends when it can.
-    const pods = this.#kube
-      .list('pods')
-      .filter(({ metadata }) => set === undefined || isWithin(set.spec, metadata.name));
+    const pods = this.#kube.list('pods').filter(({ metadata: { name } }) => {
+      const set = this.#kube.get('statefulsets', setOf(name) ?? NAME);
+      return set === undefined || isWithin(set.spec, name);
+    });
     const releases = [...new Set(pods.map(({ spec }) => spec.release))].join();
     if (releases === '' || releases === this.#releases) return;
     this.#uniformMs = this.#nowMs();
@@ -50,7 +50,7 @@ export class Safety {
 
   #check(method: string, collection: string, item: Item | undefined, body: Sent): void {
     if (method === 'DELETE' && item !== undefined) this.#checkDeletion(collection, item, body);
-    if (method === 'PATCH' && collection === 'statefulsets') this.#checkReplicas(body.spec);
+    if (method === 'PATCH' && collection === 'statefulsets') this.#checkReplicas(body);
     if (method === 'PATCH' && collection === 'persistentvolumeclaims') this.#checkGrowth(body);
     if (method === 'PATCH' && collection === 'cairnclusters') this.#checkFinalizers(item, body);
     if (method === 'PATCH' && collection === 'cairnclusters/status') this.#checkStage(item, body);
@@ -70,7 +70,7 @@ export class Safety {
     } else if (collection === 'pods') this.#checkPod(item);
     else if (collection === 'persistentvolumeclaims') this.#checkClaim(item);
     else if (collection === 'statefulsets' && propagationPolicy !== 'Orphan')
-      this.#note('KC3', 'the StatefulSet is deleted with its pods');
+      this.#checkReplicas({ metadata: { name }, spec: { ...item.spec, replicas: 0 } });
     else if (collection === 'statefulsets') this.#checkOrphans(item);
   }
 
@@ -79,7 +79,7 @@ export class Safety {
     if (this.#cluster?.metadata.finalizers?.includes(FINALIZER) !== true)
       this.#note('KC13', 'the StatefulSet is deleted under its pods, and the CairnCluster has no finalizer');
     for (const pod of this.#kube.list('pods')) {
-      if (!isOwnedBy(pod, set) && !isTerminating(pod))
+      if (setOf(pod.metadata.name) === set.metadata.name && !isOwnedBy(pod, set) && !isTerminating(pod))
         this.#note('KC13', `the StatefulSet is deleted before it owns ${pod.metadata.name}`);
     }
   }
@@ -112,14 +112,11 @@ export class Safety {
   #checkPod({ metadata: { name, annotations } }: Item): void {
     const id = this.#cairn.processes.get(name)?.volume.node;
     if (id === undefined || !this.#cairn.isMember(id)) return;
-    const set = this.#kube.get('statefulsets', NAME);
     const { stableSeconds = 0, drainTimeoutSeconds = 0, strategy, paused } = this.#cluster?.spec.update ?? {};
     const hasBegun = annotations['cairn.dev/draining-since'] !== undefined;
     if (strategy !== 'Rolling' || (paused === true && !hasBegun))
       this.#note('KC10', `${name} is stopped against the spec`);
-    const count = set?.spec.replicas ?? this.#kube.list('pods').length;
-    for (let ordinal = 0; ordinal < count; ordinal += 1) {
-      const other = `${NAME}-${ordinal}`;
+    for (const other of [NAME, LEARNERS].flatMap((set) => this.#podsOf(set))) {
       if (other === name) continue;
       const pod = this.#kube.get('pods', other);
       const ready = pod?.status.conditions?.find(({ type }) => type === 'Ready');
@@ -130,7 +127,7 @@ export class Safety {
       else if (!this.#cairn.hasCaughtUp(this.#cairn.processes.get(other)?.volume.node))
         this.#note('KC1', `${name} is stopped while ${other} has not caught up`);
     }
-    const members = this.#cairn.nodes.filter(({ state }) => state !== 'removed');
+    const members = this.#cairn.nodes.filter(({ state, isLearner }) => state !== 'removed' && !isLearner);
     if (members.length > 1) this.#checkQuorum(id, `${name} is stopped`);
     const led = this.#cairn.databases.filter(({ leader, replicas }) => leader === id && replicas.size > 1);
     const drainedMs = this.#nowMs() - Date.parse(annotations['cairn.dev/draining-since'] ?? '');
@@ -138,6 +135,13 @@ export class Safety {
       this.#note('KC8', `${name} is stopped with leaderships`);
     const { version = '' } = this.#cluster?.spec ?? {};
     if ((LEVELS[version] ?? 0) < this.#cairn.level) this.#note('KC5', `${name} is replaced by ${version}`);
+  }
+
+  /** Names of the pods that a StatefulSet should have. */
+  #podsOf(set: string): readonly string[] {
+    const pods = this.#kube.list('pods').filter(({ metadata }) => setOf(metadata.name) === set);
+    const { replicas: length = pods.length } = this.#kube.get('statefulsets', set)?.spec ?? {};
+    return Array.from({ length }, (_, ordinal) => `${set}-${ordinal}`);
   }
 
   /** KC4, KC9 and KC2: checks the loss of a volume. */
@@ -194,23 +198,23 @@ export class Safety {
   }
 
   /** KC3: checks that pods are removed only when their nodes have no replicas and no vote. */
-  #checkReplicas(spec: Sent['spec']): void {
+  #checkReplicas({ metadata: { name: set = '' } = {}, spec }: Sent): void {
     if (spec === undefined || (spec.replicas === 0 && this.#cluster?.status.recoveryStage !== undefined)) return;
-    const pods = this.#kube.list('pods').filter(({ metadata }) => !isWithin(spec, metadata.name));
-    for (const { metadata } of pods) {
-      const id = this.#cairn.processes.get(metadata.name)?.volume.node;
-      const isNeeded = this.#cairn.databases.some((database) => database.replicas.has(id ?? 0));
-      if (isNeeded || this.#cairn.voters.has(id ?? 0))
-        this.#note('KC3', `${metadata.name} is removed with its replicas`);
+    for (const { metadata } of this.#kube.list('pods')) {
+      if (setOf(metadata.name) !== set || isWithin(spec, metadata.name)) continue;
+      const id = this.#cairn.processes.get(metadata.name)?.volume.node ?? 0;
+      const isNeeded = this.#cairn.databases.some(({ replicas, learners }) => replicas.has(id) || learners.has(id));
+      if (isNeeded || this.#cairn.voters.has(id)) this.#note('KC3', `${metadata.name} is removed with its replicas`);
     }
   }
 
   /** KC3: checks that a node in service leaves only when the number of replicas decreases. */
   #checkDecommission(id: number): void {
     const pod = this.#cairn.processOf(id)?.pod;
-    const { replicas = 0 } = this.#cluster?.spec ?? {};
-    if (pod !== undefined && ordinalOf(pod) < replicas)
-      this.#note('KC3', `node ${id} (${pod}) leaves a cluster of ${replicas}`);
+    const { replicas = 0, learners = 0 } = this.#cluster?.spec ?? {};
+    if (pod === undefined) return;
+    const count = setOf(pod) === LEARNERS ? learners : replicas;
+    if (ordinalOf(pod) < count) this.#note('KC3', `node ${id} (${pod}) leaves a pool of ${count}`);
   }
 
   #checkFinalize(): void {
