@@ -17,6 +17,7 @@ describe.skipIf(lacksTool('kube', 'nft', 'runc', 'apt-get'))('a cluster of the o
     ['operator-rolls-back', []],
     ['operator-idle', []],
     ['operator-scales', FIVE],
+    ['operator-learners', FIVE],
     ['operator-replaces-node', FIVE],
     ['operator-recovers-database', FIVE],
   ] as const)('keeps every acknowledged write with %s', { timeout: 900_000 }, async (name, world) => {
@@ -24,7 +25,8 @@ describe.skipIf(lacksTool('kube', 'nft', 'runc', 'apt-get'))('a cluster of the o
   });
 
   it('converges after random edits and lost pods, volumes and Kubernetes nodes', { timeout: 900_000 }, async () => {
-    const figures = await runScenario('operator-random', FIVE, ['--minutes', '3', '--seed', '1']);
+    const world = [...FIVE, '--image', await imageArchive(LATER)];
+    const figures = await runScenario('operator-random', world, ['--minutes', '3', '--seed', '1']);
     expect(figures).toMatchObject({ faults: [], failedWrites: 0 });
   });
 

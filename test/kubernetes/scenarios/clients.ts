@@ -18,7 +18,7 @@ import { Rng } from '../../simulation/engine/random.ts';
 import { type AnyOperation, History, type Operation } from '../../simulation/history.ts';
 import { type Cluster, eventually } from '../cluster.ts';
 import type { Pod } from '../objects.ts';
-import { firstKey, podHost, SERVICE_HOST } from './install.ts';
+import { firstKey, learnerHost, podHost, SERVICE_HOST } from './install.ts';
 
 export interface ClientFigures {
   /** Number of recorded transactions. */
@@ -45,6 +45,14 @@ interface ClientOptions {
   readonly isSecure: boolean;
   /** Number of pods from the first on. Clients ask them by name, and they hold all data in the end. */
   readonly replicas: number;
+  /** Number of learners, from the first on, which hold all data in the end, too. */
+  readonly learners?: number;
+}
+
+/** The pods that a client asks; by default all voters, which relay what they have no replica of. */
+interface Reach {
+  readonly servers?: Servers;
+  readonly isRelayed?: boolean;
 }
 
 /** Replicas of the database. */
@@ -61,6 +69,7 @@ const GIVE_UP_MS = 400_000;
 const GRPC = 50_051;
 const HTTP = 3000;
 const AT_SERVICE = 'service-';
+const AT_LEARNERS = 'learner-reader';
 
 export class Clients {
   readonly #history = new History();
@@ -68,6 +77,7 @@ export class Clients {
   readonly #scheme: string;
   readonly #servers: Servers;
   readonly #service: Servers;
+  readonly #learners: readonly Server[];
   readonly #processes: Processes;
   readonly #random: Rng;
   readonly #connections: Connection[] = [];
@@ -78,13 +88,14 @@ export class Clients {
   #failed = 0;
   #lostConnections = 0;
 
-  constructor(cluster: Cluster, { seed, isSecure, replicas }: ClientOptions) {
+  constructor(cluster: Cluster, { seed, isSecure, replicas, learners = 0 }: ClientOptions) {
     this.#cluster = cluster;
     this.#scheme = isSecure ? 'https' : 'http';
     this.#processes = new Processes(cluster);
     this.#random = new Rng(seed, 'kubernetes');
     const others = Array.from({ length: replicas - 1 }, (_, place) => this.#pod(podHost(place + 1)));
     this.#servers = [this.#pod(podHost(0)), ...others];
+    this.#learners = Array.from({ length: learners }, (_, place) => this.#pod(learnerHost(place)));
     // Another process may answer each time, so no two answers belong to one session.
     this.#service = [this.#server('cairn', SERVICE_HOST, () => Number.NaN)];
   }
@@ -99,10 +110,26 @@ export class Clients {
     this.#running = Promise.all([
       ...Array.from({ length: WRITERS }, (_, place) => this.#write(this.#connect(`writer-${place + 1}`))),
       ...Array.from({ length: READERS }, (_, place) => this.#read(this.#connect(`reader-${place + 1}`))),
-      this.#write(this.#connect(`${AT_SERVICE}writer`, this.#service)),
-      this.#read(this.#connect(`${AT_SERVICE}reader`, this.#service)),
+      this.#write(this.#connect(`${AT_SERVICE}writer`, { servers: this.#service })),
+      this.#read(this.#connect(`${AT_SERVICE}reader`, { servers: this.#service })),
       this.#dial(address),
     ]);
+  }
+
+  /** Starts a reader at these learners. They answer by themselves, and relay nothing. */
+  readAtLearners(ordinals: readonly number[]): void {
+    const [first, ...others] = ordinals.map((ordinal) => this.#pod(learnerHost(ordinal)));
+    if (first === undefined) throw new Error('there are no learners to read at');
+    const reader = this.#connect(AT_LEARNERS, { servers: [first, ...others], isRelayed: false });
+    this.#running = Promise.all([this.#running, this.#read(reader)]);
+  }
+
+  /** Resolves when learners have answered this many more reads. */
+  async untilReadAtLearners(count: number): Promise<void> {
+    const readCount = (): number =>
+      this.#history.operations.filter(({ client, outcome }) => client === AT_LEARNERS && outcome.kind === 'ok').length;
+    const goal = readCount() + count;
+    await eventually(`${goal} reads at learners`, async () => readCount() >= goal);
   }
 
   /** Reads the current first key, which new connections use. */
@@ -170,8 +197,9 @@ export class Clients {
     try {
       // The chain of a recovered instance begins with the first one.
       const roots = new Map(this.#history.recoveries.map(({ databaseId, before }) => [databaseId, before]));
-      const copies = await readCopies([DATABASE], this.#servers, Math.min(COPIES, this.#servers.length));
-      const finals = copies.map((copy) => ({ ...copy, rootId: roots.get(copy.databaseId) }));
+      const copies = Math.min(COPIES, this.#servers.length) + this.#learners.length;
+      const found = await readCopies([DATABASE], [...this.#servers, ...this.#learners], copies);
+      const finals = found.map((copy) => ({ ...copy, rootId: roots.get(copy.databaseId) }));
       return checkAll(new Evidence(this.#history, finals)).faults;
     } catch (error) {
       return [String(error)];
@@ -197,7 +225,7 @@ export class Clients {
     };
   }
 
-  #connect(client: string, servers: Servers = this.#servers): Connection {
+  #connect(client: string, { servers = this.#servers, isRelayed = true }: Reach = {}): Connection {
     const connection = new Connection({
       client,
       members: () => servers,
@@ -205,7 +233,7 @@ export class Clients {
       random: this.#random.split(client),
       roamShare: 0.1,
       deadlineMs: DEADLINE_MS,
-      isRelayed: true,
+      isRelayed,
     });
     this.#connections.push(connection);
     return connection;

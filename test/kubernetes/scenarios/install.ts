@@ -14,8 +14,13 @@ export const SERVICE_HOST: string = `cairn.${DOMAIN}`;
 const VALUES = ['minReadySeconds=1', 'drain.lingerSeconds=2'];
 
 /** Name of the pod with this ordinal in DNS. */
-export function podHost(ordinal: number): string {
-  return `cairn-${ordinal}.cairn-headless.${DOMAIN}`;
+export function podHost(ordinal: number, set: string = 'cairn'): string {
+  return `${set}-${ordinal}.cairn-headless.${DOMAIN}`;
+}
+
+/** The same for a learner. */
+export function learnerHost(ordinal: number): string {
+  return podHost(ordinal, 'cairn-learners');
 }
 
 /** Installs the chart, or upgrades it to other values. */

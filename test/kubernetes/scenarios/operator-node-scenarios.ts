@@ -1,11 +1,11 @@
-/** Scenarios with more and fewer nodes, a lost node, and a full volume, in a cluster that the operator runs. */
+/** Scenarios of a cluster that the operator runs: more and fewer nodes, learners, a lost node, and a full volume. */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { CairnCluster } from '../../../operator/src/api/index.ts';
+import { type CairnCluster, EVENT_DATABASE } from '../../../operator/src/api/index.ts';
 import { type Cluster, eventually, isReady } from '../cluster.ts';
 import type { Claim } from '../objects.ts';
 import { run } from '../run.ts';
 import { PODS } from './install.ts';
-import { changeCluster, describeCluster, expectKept, NAME, until } from './operator.ts';
+import { apply, changeCluster, describeCluster, expectKept, NAME, until } from './operator.ts';
 import { leaderOf, type ScenarioRun, type Scenarios, SOME } from './scenario.ts';
 import { makeSmallDisk, type SmallDisk } from './small-disk.ts';
 
@@ -28,9 +28,10 @@ const CLAIM_LABELS = {
 let smallDisk: SmallDisk | undefined;
 
 export const OPERATOR_NODE_SCENARIOS: Scenarios<
-  'operator-scales' | 'operator-replaces-node' | 'operator-grows-volumes'
+  'operator-scales' | 'operator-learners' | 'operator-replaces-node' | 'operator-grows-volumes'
 > = {
   'operator-scales': { spec: {}, act: growAndShrink },
+  'operator-learners': { spec: { learners: 2 }, learnersLeft: 1, act: useLearners },
   // The lost Kubernetes node may run an operator, too.
   'operator-replaces-node': {
     spec: { repair: { afterSeconds: REPAIR_SECONDS } },
@@ -79,6 +80,61 @@ async function followCopies(cluster: Cluster, signal: AbortSignal): Promise<numb
     fewest = Math.min(fewest, ...description.databases.map(({ nodes }) => nodes.length));
   }
   return fewest;
+}
+
+const LEARNERS = ['cairn-learners-0', 'cairn-learners-1'];
+const [, LOST_LEARNER = ''] = LEARNERS;
+
+/** Learners answer reads while one of them loses its volume and is removed, and a database gets more copies. */
+async function useLearners({ cluster, clients, step }: ScenarioRun): Promise<void> {
+  const kept = await cluster.uidsOf(PODS);
+  await cluster.untilReady(LEARNERS);
+  await expectPlaced(cluster, { database: 'orders', copies: COPIES, learners: 2 });
+  clients.readAtLearners([0, 1]);
+  await step('reads at learners', () => clients.untilReadAtLearners(SOME));
+  const database = (copies: number): Promise<void> =>
+    apply(EVENT_DATABASE, 'shop', { clusterRef: { name: NAME }, copies });
+  await step('a database with one copy', async () => {
+    await database(1);
+    await until(cluster, 'Ready', { kind: EVENT_DATABASE, name: 'shop' });
+    await expectPlaced(cluster, { database: 'shop', copies: 1, learners: 2 });
+  });
+  await step('from one copy to 3', async () => {
+    await database(COPIES);
+    await expectPlaced(cluster, { database: 'shop', copies: COPIES, learners: 2 });
+  });
+  const before = await cluster.uidsOf([LOST_LEARNER]);
+  await cluster.kubectl('delete', 'pvc', `data-${LOST_LEARNER}`, '--wait=false');
+  await cluster.kubectl('delete', 'pod', LOST_LEARNER, '--wait=false');
+  await step('until the learner that lost its volume is replaced', async () => {
+    await cluster.untilReady([LOST_LEARNER], before);
+    await expectPlaced(cluster, { database: 'orders', copies: COPIES, learners: 2 });
+    await until(cluster, 'Stable');
+  });
+  await step('from 2 to 1 learner', async () => {
+    await changeCluster(cluster, { learners: 1 });
+    await until(cluster, 'Stable', { isSo: ({ learners }) => learners === 1 });
+  });
+  await expectPlaced(cluster, { database: 'orders', copies: COPIES, learners: 1 });
+  await step('reads at the learner that is left', () => clients.untilReadAtLearners(SOME));
+  await expectKept(cluster, kept);
+}
+
+/** Waits until a database has replicas that have caught up on this many voters and learners, and no node is silent. */
+function expectPlaced(
+  cluster: Cluster,
+  wanted: { readonly database: string; readonly copies: number; readonly learners: number },
+): Promise<void> {
+  return eventually(`${wanted.copies} copies and ${wanted.learners} learners of ${wanted.database}`, async () => {
+    const { nodes, databases } = await describeCluster(cluster);
+    const present = nodes.filter(({ state }) => state !== 'removed');
+    const learners = new Set(present.filter(({ isLearner }) => isLearner).map(({ id }) => id));
+    const { members = [] } = databases.find(({ name }) => name === wanted.database) ?? {};
+    const held = members.filter(({ node }) => learners.has(node)).length;
+    if (held !== wanted.learners || members.length - held !== wanted.copies || learners.size !== wanted.learners)
+      throw new Error(`it is on ${JSON.stringify(members)}, with the learners ${[...learners].join()}`);
+    return members.every(({ isCaughtUp }) => isCaughtUp) && present.every(({ answers }) => answers);
+  });
 }
 
 async function loseKubeNode({ cluster, clients, step }: ScenarioRun): Promise<void> {

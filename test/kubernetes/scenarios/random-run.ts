@@ -6,13 +6,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { CAIRN_CLUSTER, EVENT_ACCESS, EVENT_DATABASE } from '../../../operator/src/api/index.ts';
-import { pathOf } from '../../../operator/src/kube/index.ts';
+import { pathOf, type Secret } from '../../../operator/src/kube/index.ts';
 import { Rng } from '../../simulation/engine/random.ts';
 import { type Cluster, eventually, isReady } from '../cluster.ts';
 import type { Pod } from '../objects.ts';
 import { PODS } from './install.ts';
 import { apply, describeCluster, NAME, OPERATOR_NAMESPACE, until } from './operator.ts';
-import { ALL, type ScenarioRun } from './scenario.ts';
+import { ALL, LATER, type ScenarioRun } from './scenario.ts';
 
 const OPTIONS = {
   minutes: { type: 'string', default: '30' },
@@ -24,9 +24,20 @@ const CONVERGED_WITHIN_MS = 600_000;
 const CLUSTER_PATH = pathOf(CAIRN_CLUSTER, { namespace: 'default', name: NAME });
 const DATABASES = ['first', 'second', 'third'];
 
-/** Fields that can change in any order, each with values that a cluster can run with. */
+/** A Secret with the same certificate and the same authority as the one of the operator. */
+const OWN_TLS = 'own-tls';
+/** Not 1: a lost volume would then lose a database. */
+const COPIES = [undefined, 3, 5] as const;
+
+/**
+ * Fields that can change in any order, each with values that a cluster can run with. `tls.disabled` is not among them:
+ * the API server does not let a cluster that has TLS be without it. The version never goes back: once an upgrade is
+ * final, pods that are deleted do not start with the earlier release.
+ */
 const EDITS: readonly (readonly [path: string, values: readonly unknown[]])[] = [
   ['replicas', [3, 5]],
+  ['learners', [0, 1, 2]],
+  ['version', [LATER]],
   ['restartKey', ['one', 'two', 'three']],
   ['storage.size', ['1Gi', '2Gi', '3Gi']],
   ['storage.autoGrow', [null, { maxSize: '4Gi', thresholdPercent: 90 }]],
@@ -50,8 +61,10 @@ const EDITS: readonly (readonly [path: string, values: readonly unknown[]])[] = 
   ['network.ingress', [null, { hostnames: ['events.example.com'] }]],
   ['network.policy.enabled', [true, false]],
   ['network.mcp', [true, false]],
+  ['tls.secretName', [null, OWN_TLS]],
   ['tls.dnsNames', [null, ['events.example.com']]],
   ['tls.renewBefore', ['720h', '360h']],
+  ['auth.enabled', [true, false]],
   ['auth.roles', [null, [{ name: 'auditors', grants: [{ role: 'reader' }] }]]],
   ['monitoring.dashboards', [true, false]],
   ['monitoring.interval', ['15s', '30s']],
@@ -62,6 +75,8 @@ const EDITS: readonly (readonly [path: string, values: readonly unknown[]])[] = 
 /** Values with which a cluster converges without a further step. */
 const FINAL = {
   replicas: 3,
+  learners: 0,
+  auth: { enabled: true },
   update: { paused: false, strategy: 'Rolling', stableSeconds: 1, finalize: 'Automatic' },
   repair: { policy: 'Automatic' },
   // Volumes stay on their nodes, so a pod might fit nowhere else after a change of the spread.
@@ -72,6 +87,7 @@ const FINAL = {
 export async function runRandomly({ cluster, clients, args, step }: ScenarioRun): Promise<void> {
   const { minutes, seed } = parseArgs({ args: [...args], options: OPTIONS }).values;
   const random = new Rng(Number(seed), 'operator');
+  await copyCertificate(cluster);
   const deeds = deedsOf(cluster, random);
   const names = Object.entries(deeds).flatMap(([name, { weight }]) => Array.from({ length: weight }, () => name));
   const untilMs = performance.now() + Number(minutes) * 60_000;
@@ -92,6 +108,12 @@ export async function runRandomly({ cluster, clients, args, step }: ScenarioRun)
     const present = nodes.filter(({ state }) => state !== 'removed');
     return present.length === PODS.length && databases.every((database) => database.nodes.length === PODS.length);
   });
+}
+
+async function copyCertificate({ api }: Cluster): Promise<void> {
+  const path = '/api/v1/namespaces/default/secrets';
+  const { data } = await api.get<Secret>(`${path}/${NAME}-tls`);
+  await api.create(path, { metadata: { name: OWN_TLS }, type: 'kubernetes.io/tls', data });
 }
 
 interface Deed {
@@ -148,11 +170,16 @@ function whenStable(cluster: Cluster, act: () => Promise<string>): () => Promise
     const pods = await podsOf(cluster, 'default', ALL);
     const { nodes, databases, isConfirmed } = await describeCluster(cluster);
     const present = nodes.filter(({ state }) => state !== 'removed');
+    const learners = new Set(nodes.filter(({ isLearner }) => isLearner).map(({ id }) => id));
     const isWhole =
       isConfirmed &&
       pods.every(isReady) &&
       present.every(({ state, answers, isDraining }) => state === 'active' && answers && !isDraining) &&
-      databases.every(({ members }) => members.length >= PODS.length && members.every(({ isCaughtUp }) => isCaughtUp));
+      databases.every(
+        ({ members }) =>
+          members.filter(({ node }) => !learners.has(node)).length >= PODS.length &&
+          members.every(({ isCaughtUp }) => isCaughtUp),
+      );
     return isWhole ? act() : 'not now';
   };
 }
@@ -168,8 +195,9 @@ async function edit({ api }: Cluster, random: Rng): Promise<string> {
 async function changeResource(random: Rng): Promise<string> {
   const name = random.pickFrom(DATABASES) ?? '';
   if (random.chance(0.5)) {
-    await apply(EVENT_DATABASE, name, databaseSpec());
-    return `database ${name}`;
+    const copies = random.pick(COPIES);
+    await apply(EVENT_DATABASE, name, { ...databaseSpec(), copies });
+    return `database ${name}, copies ${copies}`;
   }
   const grants = [{ role: random.pick(['reader', 'writer']), databases: { names: [name] } }];
   const spec = { clusterRef: { name: NAME }, grants, secret: { name: `${name}-key` } };

@@ -1,4 +1,5 @@
 /** The type of a scenario, and helpers that several scenarios share. Each theme has a file of its own. */
+import manifest from '../../../package.json' with { type: 'json' };
 import { type Cluster, eventually } from '../cluster.ts';
 import type { Certificates } from './certificates.ts';
 import type { Clients } from './clients.ts';
@@ -10,6 +11,8 @@ export interface Scenario {
   readonly replicas?: number;
   /** Number of pods at the end, when it differs. */
   readonly replicasLeft?: number;
+  /** Number of learners at the end, which then have the same data. */
+  readonly learnersLeft?: number;
   /** Fields of a CairnCluster; with them the operator installs the cluster, instead of the chart. */
   readonly spec?: SpecPart;
   /** Values of the chart of the operator in the form of `--set`. */
@@ -41,8 +44,12 @@ export interface ScenarioRun {
   readonly step: (name: string, action: () => Promise<unknown>) => Promise<void>;
 }
 
-/** Tag and version of the image of a later release, which knows one feature level more. */
-export const LATER = '99.0.0';
+const [MAJOR, MINOR] = manifest.version.split('.');
+/**
+ * Tag and version of the image of a later release, which knows one feature level more. It is the next minor release:
+ * the API server refuses to skip one.
+ */
+export const LATER: string = `${MAJOR}.${Number(MINOR) + 1}.0`;
 /** Number of transactions before and after the action of a scenario. */
 export const SOME = 100;
 /** Selects the pods of Cairn. */

@@ -71,7 +71,8 @@ export async function runIn(cluster: Cluster, name: string, changed: readonly st
   });
   if (spec !== undefined) await trustAuthority(cluster);
   const isSecure = hasCertificates || spec !== undefined;
-  const clients = new Clients(cluster, { seed: SEED, isSecure, replicas: scenario.replicasLeft ?? replicas });
+  const { replicasLeft = replicas, learnersLeft: learners = 0 } = scenario;
+  const clients = new Clients(cluster, { seed: SEED, isSecure, replicas: replicasLeft, learners });
   await step('first writes', async () => {
     await clients.start();
     await clients.untilMore(SOME);
