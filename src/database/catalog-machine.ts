@@ -29,7 +29,7 @@ import { type CatalogDifference, diffCatalogs } from './catalog-diff.ts';
 import { type CatalogEntry, readCatalogEntry } from './catalog-entry.ts';
 import { blockOfKey, CatalogKeys, KEY_BLOCKS, type KeyOutcome, writeKeys } from './catalog-keys.ts';
 import { readLevel, writeLevel } from './catalog-level.ts';
-import { CatalogNodes, mayVote, type MarkOutcome, type RegisteredNode, type RegisterOutcome } from './catalog-nodes.ts';
+import { CatalogNodes, type MarkOutcome, mayVote, type RegisteredNode, type RegisterOutcome } from './catalog-nodes.ts';
 import { place, settle } from './catalog-placements.ts';
 import type { RecoverEntry } from './catalog-recovery.ts';
 import {
@@ -363,9 +363,7 @@ export class CatalogMachine {
   /** True when none of the nodes that would get a new replica is leaving or removed, or a learner. */
   #mayHold({ replicas }: Binding, nodes: readonly NodeId[]): boolean {
     const holders = replicas.map(nodeOf);
-    return this.nodes().every(
-      (each) => mayVote(each) || holders.includes(each.node) || !nodes.includes(each.node),
-    );
+    return this.nodes().every((each) => mayVote(each) || holders.includes(each.node) || !nodes.includes(each.node));
   }
 
   #recover(entry: RecoverEntry): CatalogOutcome {

@@ -25,7 +25,11 @@ const EXIT_CANNOT_START = 1;
 const EXIT_USAGE = 2;
 /** EX_IOERR of sysexits. The operator enlarges the volume of a node that exits with it. */
 const EXIT_DISK_FULL = 74;
-const EXITS: Readonly<Record<string, number>> = { [BELONGS_NOWHERE]: EXIT_USAGE, LearnerFixed: EXIT_USAGE, DiskFull: EXIT_DISK_FULL };
+const EXITS: Readonly<Record<string, number>> = {
+  [BELONGS_NOWHERE]: EXIT_USAGE,
+  LearnerFixed: EXIT_USAGE,
+  DiskFull: EXIT_DISK_FULL,
+};
 const BY_OPERATOR = 'cairn cluster drain';
 
 /** After the grace period, the time for the last responses and for closing; then the process exits anyway. */

@@ -120,7 +120,8 @@ export class Reads {
     if (gone) return databaseDeleted(binding.name);
     const own = ownReplica(node.identity, binding);
     const now = node.catalog.lookup(binding.name);
-    const isSame = own !== undefined && now?.databaseId === binding.databaseId && ownReplica(node.identity, now) === own;
+    const isSame =
+      own !== undefined && now?.databaseId === binding.databaseId && ownReplica(node.identity, now) === own;
     return isSame ? failure : goneFrom(node, binding);
   }
 }

@@ -278,18 +278,7 @@ function describedFields({
 }
 
 function nodeIn(message: Node): DescribedNode | undefined {
-  const {
-    host,
-    port,
-    levelMin,
-    levelMax,
-    clockAheadMs,
-    clockBehindMs,
-    mcp,
-    own,
-    node,
-    ...same
-  } = message;
+  const { host, port, levelMin, levelMax, clockAheadMs, clockBehindMs, mcp, own, node, ...same } = message;
   const [state, catalogRole] = [STATE_NAMES[message.state], ROLE_NAMES[message.catalogRole]];
   if (!isNodeId(node) || state === undefined || catalogRole === undefined) return undefined;
   const aheadMs = clockAheadMs - clockBehindMs;

@@ -15,7 +15,7 @@ import { LeaderBalance } from '../group/leader-balance.ts';
 import { PeerClocks } from '../group/peer-clocks.ts';
 import type { Replication } from '../group/remote-members.ts';
 import type { CatalogChange } from '../node.ts';
-import type { Binding, RegisteredNode } from '../outcome.ts';
+import type { RegisteredNode } from '../outcome.ts';
 import { peersOf } from '../peer/peers.ts';
 import { Moves } from '../placement/moves.ts';
 import { PlacementDriver } from '../placement/placement-driver.ts';
@@ -210,7 +210,12 @@ export class ClusterWork {
   #reviewPool(): void {
     const pool = this.#moves.pool.join();
     const isSame = pool === this.#pool;
-    const groups = isSame ? this.#created : this.#ports.catalog().list().map(({ group }) => group);
+    const groups = isSame
+      ? this.#created
+      : this.#ports
+          .catalog()
+          .list()
+          .map(({ group }) => group);
     this.#pool = pool;
     this.#created = [];
     for (const group of groups) this.#review(group);

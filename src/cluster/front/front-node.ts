@@ -201,8 +201,7 @@ export class FrontNode implements Node, Administers {
   }
 
   createDatabase(name: string, { copies = 0, requireLeader = false }: CreateOptions = {}): Promise<CreateOutcome> {
-    const asked = { name, copies, staysHere: requireLeader };
-    const add = (token: Token): unknown => this.#turn.creates.push({ token, ...asked });
+    const add = (token: Token): unknown => this.#turn.creates.push({ token, name, copies, staysHere: requireLeader });
     return this.#ask('proposal', { add, answer: (settled) => outcomeOf(settled, ['created', 'exists']) });
   }
 
@@ -461,8 +460,8 @@ export class FrontNode implements Node, Administers {
     const { group } = note;
     const name = this.#catalog.bindingOf(group)?.name;
     this.#ports.onHistory?.(note, group === CATALOG_GROUP ? CATALOG_TITLE : titleOf(name));
-    if (note.kind === 'rebuilding' || note.kind === 'damaged')
-      this.#withdrawn.set(group, note.kind === 'damaged' ? note : undefined);
+    if (note.kind === 'rebuilding') this.#withdrawn.set(group, undefined);
+    if (note.kind === 'damaged') this.#withdrawn.set(group, note);
     if (note.kind === 'rebuilt') this.#withdrawn.delete(group);
     if (note.kind !== 'diverged') return;
     this.#diverged.add(group);

@@ -56,7 +56,9 @@ export class Moves {
   get pool(): readonly ReplicaId[] {
     const { catalog, isLost } = this.#ports;
     const learners = catalog().nodes().filter(isLearner);
-    return learners.filter(({ node, state }) => state !== 'removed' && !isLost(node)).map(({ node }) => replicaOf(node));
+    return learners
+      .filter(({ node, state }) => state !== 'removed' && !isLost(node))
+      .map(({ node }) => replicaOf(node));
   }
 
   /** The wanted members of the group; undefined when it has its first members, and there never was a learner. */

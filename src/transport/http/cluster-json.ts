@@ -51,7 +51,9 @@ function nodeMembers(described: ClusterDescription['nodes'][number]): Json {
   return {
     node,
     name,
-    state: [described.state, described.isLearner && 'learner', described.isDraining && 'drains'].filter(Boolean).join(', '),
+    state: [described.state, described.isLearner && 'learner', described.isDraining && 'drains']
+      .filter(Boolean)
+      .join(', '),
     zone,
     answers,
     catalog: described.catalogRole,

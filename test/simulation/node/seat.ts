@@ -110,7 +110,9 @@ export class Seat {
   async open(
     identity: NodeIdentity,
     store: KvStore,
-  ): Promise<Pick<CorePorts, 'node' | 'isLearner' | 'founders' | 'placement' | 'levels' | 'upkeep' | 'peers' | 'machines'>> {
+  ): Promise<
+    Pick<CorePorts, 'node' | 'isLearner' | 'founders' | 'placement' | 'levels' | 'upkeep' | 'peers' | 'machines'>
+  > {
     const { name, thread, random, exchange, copies, replaceAfterMs, overhear, release } = this.#parts;
     const { watch, durability, disk, onUnknownLevel } = this.#parts;
     const { node, isLearner } = identity;

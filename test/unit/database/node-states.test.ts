@@ -97,7 +97,10 @@ describe('a learner (D17)', () => {
   });
 
   it('stays one: a registration that says otherwise changes nothing', async () => {
-    expect(host.register(4, { isLearner: false, zone: 'b' })).toMatchObject({ kind: 'known', node: { isLearner: true } });
+    expect(host.register(4, { isLearner: false, zone: 'b' })).toMatchObject({
+      kind: 'known',
+      node: { isLearner: true },
+    });
     expect(host.register(3, { isLearner: true })).toMatchObject({ kind: 'known', node: { isLearner: false } });
     expect(host.register(4, { isLearner: true, zone: 'b' })).toMatchObject({ kind: 'registered', isNew: false });
     await host.reopen();

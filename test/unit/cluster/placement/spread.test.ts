@@ -124,7 +124,12 @@ it.each<[string, Layout, string, string | undefined]>([
   ['nothing changes when too few of them would answer', { zones: 'aaa', leaving: [3], silent: [2] }, '123', undefined],
   ['no vote for a learner', { zones: 'aaa', pool: [2] }, '1', '1 23'],
   ['no vote for a learner in place of a lost voter', { zones: 'aaaa', lost: [2], pool: [4] }, '123', '123 4'],
-  ['a learner that is removed and has ended is forgotten', { zones: 'aa', pool: [2], removed: [2], silent: [2] }, '1', '1'],
+  [
+    'a learner that is removed and has ended is forgotten',
+    { zones: 'aa', pool: [2], removed: [2], silent: [2] },
+    '1',
+    '1',
+  ],
   ['no node is registered', { zones: '' }, '1', undefined],
 ])('the catalog has an odd number of answering voters, if possible (C18): %s', (_name, layout, before, expected) => {
   expect(voting(layout, before)).toEqual(expected);

@@ -37,7 +37,13 @@ const SOUTH = placeOf(2);
 const TO_SOUTH: FrameHeader = { clusterId: CLUSTER, from: NORTH, to: SOUTH };
 const stack: AsyncDisposable[] = [];
 const nameless = { name: '', zone: '', grpc: '', http: '' };
-const registration = { ...nameless, storeId: NORTH.store, peer: { host: 'north', port: 1 }, levels: LEVELS, isLearner: false };
+const registration = {
+  ...nameless,
+  storeId: NORTH.store,
+  peer: { host: 'north', port: 1 },
+  levels: LEVELS,
+  isLearner: false,
+};
 const JOIN_REQUEST: JoinRequest = { clusterId: CLUSTER, registration, release: '', run: 9 };
 
 afterEach(async () => {

@@ -296,7 +296,7 @@ export interface Database {
   readonly name: string;
   readonly databaseId: string;
   readonly group: number;
-  /** Nodes that should have a replica. */
+  /** Nodes that should have a replica with a vote. Every learner of the cluster has one without. */
   readonly nodes: readonly number[];
   /** Nodes whose replica will be removed. */
   readonly leaving: readonly number[];
