@@ -5,18 +5,18 @@
  *     [--only name,...] [--port grpc,http,mcp,metrics,peer] [--rounds 3] [--seconds 8] [--ratio 3] [--memory 512]
  *     [--root ../old] [--settings "..."] [--trim yes]
  *
- * Each attack (bench/support/attack-list.ts) gets a new node. Rounds with the attack alternate with quiet rounds of half
- * their length. A ratio is a percentile of other clients (bench/support/other-clients.ts) in a round, divided by the
- * mean of that in the quiet rounds before and after it; the table has the median and the range over the rounds. Memory
- * is resident: the maximum during the attacks over that after the first quiet round.
+ * Each attack (bench/support/attack-list.ts) gets a new node. Rounds with the attack alternate with quiet rounds of
+ * half their length. A ratio is a percentile of other clients (bench/support/other-clients.ts) in a round, divided by
+ * the mean of that in the quiet rounds before and after it; the table has the median and the range over the rounds.
+ * Memory is resident: the maximum during the attacks over that after the first quiet round.
  *
  * The attackers are a process of the lowest priority, so that server and other clients get the processors first, as if
  * the attackers were on other machines. The table has the processors that they used nevertheless.
  *
- * The exit code is 1 when the p95 of other clients is more than `--ratio` times that of quiet rounds, or memory grows by
- * more than `--memory` MiB: the budgets of a node with default settings allow 416 (docs/operations/memory.md), and V8
- * and malloc need more for garbage. With --trim, memory is shown after the attack, after a garbage collection, and after
- * malloc has released free memory (with gdb).
+ * The exit code is 1 when the p95 of other clients is more than `--ratio` times that of quiet rounds, or memory grows
+ * by more than `--memory` MiB: the budgets of a node with default settings allow 416 (docs/operations/memory.md), and
+ * V8 and malloc need more for garbage. With --trim, memory is shown after the attack, after a garbage collection, and
+ * after malloc has released free memory (with gdb).
  */
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';

@@ -50,7 +50,7 @@ export interface Attack {
   readonly connections: number;
   /** New connections a second. */
   readonly opensPerSecond: number;
-  /** What each connection does. */
+  /** Behaviour of each connection, for the reader. */
   readonly what: string;
   /** Bytes of the transactions of other clients, if not small. */
   readonly otherBytes?: number;
@@ -146,7 +146,7 @@ function calling({ path, message, count, windowBytes, isHalf = false }: Calls): 
 function sipping(requests: string, bytesPerSecond: number): Behaviour {
   return (link) => {
     link.send(latin1(requests));
-    link.every(SECOND_MS, () => link.socket.read(bytesPerSecond));
+    link.every(SECOND_MS, () => void link.socket.read(bytesPerSecond));
   };
 }
 

@@ -9,7 +9,7 @@
  */
 import { connect, type Socket } from 'node:net';
 
-export const PREFACE: Buffer = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'latin1');
+const PREFACE: Buffer = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'latin1');
 const CALLERS_PER_CONNECTION = 32;
 const FRAME_HEADER_BYTES = 9;
 /** Initial limits of the peer before its SETTINGS, RFC 9113 section 6.5.2. */
@@ -316,7 +316,7 @@ export function grpcMessage(body: Uint8Array): Buffer {
 }
 
 /** Encodes one frame. */
-export function frameOf(parts: {
+function frameOf(parts: {
   readonly type: number;
   readonly flags: number;
   readonly stream: number;

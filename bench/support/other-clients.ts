@@ -1,7 +1,7 @@
 /**
  * The clients beside an attack. Each has a connection of its own and makes one call after the other, not more than one
- * in a period: writers over gRPC, readers over HTTP, and newcomers, which open a connection to the attacked port for each
- * call. A latency includes the attempts that failed.
+ * in a period: writers over gRPC, readers over HTTP, and newcomers, which open a connection to the attacked port for
+ * each call. A latency includes the attempts that failed.
  */
 import { Agent, get } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';

@@ -27,6 +27,7 @@ export class RunningAttack {
   async stop(): Promise<AttackCost> {
     const used = cpuSeconds([this.#child.pid ?? 0]);
     await stopProcess(this.#child);
-    return { ...JSON.parse(await this.#printed), cpuSeconds: used };
+    const counts: AttackCounts = JSON.parse(await this.#printed);
+    return { ...counts, cpuSeconds: used };
   }
 }

@@ -9,9 +9,9 @@
  * open, and further ones are refused.
  *
  * Cancelled or refused streams, and pieces of requests that are too small, count as waste. A part of it is forgotten
- * each second, and some with each stream that is answered: a client that cancels less than it lets the node answer costs
- * little more than any other. A stream beyond twice the number counts many times: a client that respects the number
- * never sends it.
+ * each second, and some with each stream that is answered: a client that cancels less than it lets the node answer
+ * costs little more than any other. A stream beyond twice the number counts many times: a client that respects the
+ * number never sends it.
  *
  *   T12  A client that respects its number of streams has no stream refused for that reason, and keeps its connection,
  *        unless it cancels 1,000 streams at once, or 500 a second, more than are answered. Then the connection ends.
