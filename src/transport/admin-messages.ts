@@ -250,7 +250,7 @@ function nodeMessage(node: RegisteredNode | DescribedNode): Node {
   const { peer, levels, state, mcp = '', ...registered } = node;
   const described = 'answers' in node ? describedFields(node) : NOT_DESCRIBED;
   const ends = { host: peer.host, port: peer.port, levelMin: levels.min, levelMax: levels.max };
-  return { ...registered, ...described, ...ends, mcp, state: STATES[state], isLearner: false };
+  return { ...registered, ...described, ...ends, mcp, state: STATES[state] };
 }
 
 /** Reply to a request that describes nothing. */

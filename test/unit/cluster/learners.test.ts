@@ -22,7 +22,11 @@ async function created(world: ReplicaWorld, name: string, copies = 0): Promise<G
 }
 
 async function write(world: ReplicaWorld, group: GroupId, text: string): Promise<void> {
-  await world.answer((await world.leader(group)).transact(group, text));
+  // A group of one replica may be dormant until then.
+  const [first, ...others] = bindingOf(await world.leader(CATALOG_GROUP), group)?.replicas ?? [];
+  const isLone = first !== undefined && others.length === 0;
+  const writer = isLone ? world.at(nodeOf(first)) : await world.leader(group);
+  await world.answer(writer.transact(group, text));
 }
 
 function isLearnerOf(world: ReplicaWorld, group: GroupId): boolean {

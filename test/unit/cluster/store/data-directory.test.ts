@@ -178,7 +178,7 @@ describe('the rows of the node', () => {
     clusterId: '0199a5c8-3c1e-7a2b-9f00-0123456789ab',
     storeId: '0199a5c8-3c1e-7a2b-9f00-ba9876543210',
     node: toNodeId(2 ** 32 - 1),
-    isLearner: false,
+    isLearner: true,
   };
 
   it('are rejected with any flipped bit, or when they are cut', () => {
