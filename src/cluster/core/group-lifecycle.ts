@@ -37,7 +37,6 @@ import {
   type EntryId,
   entriesOf,
   type HardState,
-  members,
   ORIGIN,
   openReplica,
   REPLICATION,
@@ -303,7 +302,7 @@ export class Lifecycle {
     this.#open.set(id, group);
     opened(group, tail);
     // There is no other voter, so it need not wait for the election timeout.
-    if (members(membership.voters).every((voter) => voter === self)) step(group, { kind: 'campaign' });
+    if (group.isAlone) step(group, { kind: 'campaign' });
     return group;
   }
 
