@@ -67,7 +67,7 @@ const SHOWN: Rows = [
     },
   ],
   [34, { nodes: 5, why: 'C24, C25', shows: [/recovery of \w+ is done at revision \d+/] }],
-  [92, { nodes: 5, why: 'C24, C25', shows: [/recovery of \w+ is done at revision \d+/] }],
+  [100, { nodes: 5, why: 'C24, C25', shows: [/recovery of \w+ is done at revision \d+/] }],
   [49, { nodes: 5, aimed: true, why: 'C17', shows: [/\w+ has come back to node-\d/] }],
   [
     39,
@@ -106,6 +106,14 @@ const SHOWN: Rows = [
     },
   ],
   [6, { nodes: 3, lanes: true, aimed: true, why: 'greetings that must not be believed' }],
+  [
+    3,
+    {
+      nodes: 5,
+      why: 'a learner serves reads, never votes (I11), and has every database in the end',
+      shows: [/"learners":1/],
+    },
+  ],
   ...[1140, 1208].map((seed) => {
     const why = 'a write is larger than the memory of a node';
     return [seed, { nodes: 3, ...ALL_MODES, why, shows: [/"memoryBytesMax":4096/] }] as const;
