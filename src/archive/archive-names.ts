@@ -4,6 +4,8 @@ import type { ArchivedTail } from './manifest.ts';
 import type { ObjectStore } from './object-store.ts';
 
 const DATABASES = 'databases/';
+/** Prefix of the names of all catalogs. */
+export const CATALOGS = 'catalogs/';
 const OF_MANIFEST = /^databases\/([^/]+)\/manifests\//;
 const NUMBER_DIGITS = 12;
 const NUMBER = /\/(\d{12})(?:-[\da-f]{64})?$/;
@@ -18,6 +20,11 @@ export function tailObject(databaseId: string, { number, hash }: Pick<ArchivedTa
 
 export function manifestObject(databaseId: string, number: number): string {
   return `${manifestsOf(databaseId)}${digitsOf(number)}`;
+}
+
+/** The catalog of a cluster, by a node. */
+export function catalogObject(cluster: string, node: number): string {
+  return `${CATALOGS}${cluster}/${node}`;
 }
 
 function digitsOf(number: number): string {

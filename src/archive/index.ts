@@ -2,8 +2,8 @@
  * #archive: histories of databases in an object store, and their restore.
  *
  * For: the port of an object store; manifests, which say what an archive has; the archiver, which continues an archive
- * from the history of a node, and when its rounds begin; the plan of a restore, and the verified bytes of its objects;
- * retention.
+ * from the history of a node, and when its rounds begin; the catalog of a cluster; the plan of a restore, and the
+ * verified bytes of its objects; retention.
  *
  * Not here: where objects are stored (#objects), what records and segments contain (to this layer they are bytes),
  * which databases a node archives, and who makes a database of what is restored.
@@ -17,9 +17,11 @@
  *   X4  Of two archivers with different histories under one database_id, the second one is refused.
  *   X5  A restore gives exactly the records up to its point, or names the object that it cannot use.
  *   X7  Retention removes no object that the last 64 manifests name, nor one that a later manifest can name.
+ *   X8  A former leader of the catalog never hides, in the archive, what a later one has written.
  */
 export { ArchiveDriver, type ArchiveProgress } from './archive-driver.ts';
 export { ArchiveFault, archivedDatabases } from './archive-names.ts';
+export { archivedCatalogs, CatalogArchiver } from './archived-catalog.ts';
 export {
   Archiver,
   type ArchiverPorts,

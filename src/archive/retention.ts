@@ -14,6 +14,7 @@
  * An archiver that has slept may create one whose number was removed; it is not the newest, and the search for the
  * newest does not need it.
  */
+import { inParallel } from '#base';
 import { manifestsOf, numberIn, tailObject, tailsOf } from './archive-names.ts';
 import { type ArchivePorts, DAMAGED_MAX, keptNumbers, openArchive, readManifest } from './open-archive.ts';
 import { checkLength, planRestore } from './restore-plan.ts';
@@ -36,15 +37,15 @@ export async function pruneArchive(ports: ArchivePorts, databaseId: string, kept
   const { store } = ports;
   const opened = await openArchive(ports, databaseId);
   const { objects } = planRestore(opened, databaseId, { kind: 'end' });
-  await forEach(objects, (object) => checkLength(ports, object));
+  await inParallel(LANES, objects, (object) => checkLength(ports, object));
   const { last } = opened;
   const kept = keptNumbers(last);
   const manifests = await store.list(manifestsOf(databaseId));
   const removed = manifests.filter((name) => isUpTo(last, name) && !kept.has(numberIn(name)));
-  await forEach(removed, (name) => store.remove(name));
+  await inParallel(LANES, removed, (name) => store.remove(name));
   // Manifests are read by their numbers, because a listing may conceal some.
   const named = new Set<string>();
-  await forEach([...kept], async (number) => {
+  await inParallel(LANES, [...kept], async (number) => {
     const found = await readManifest(ports, databaseId, number);
     if (!('manifest' in found)) return;
     const { tails, writtenAtMs } = found.manifest;
@@ -53,7 +54,7 @@ export async function pruneArchive(ports: ArchivePorts, databaseId: string, kept
   });
   const tails = await store.list(tailsOf(databaseId));
   const unnamed = tails.filter((name) => isUpTo(last, name) && !named.has(name));
-  await forEach(unnamed, (name) => store.remove(name));
+  await inParallel(LANES, unnamed, (name) => store.remove(name));
   return { manifests: removed.length, tails: unnamed.length };
 }
 
@@ -61,13 +62,4 @@ export async function pruneArchive(ports: ArchivePorts, databaseId: string, kept
 function isUpTo(last: number, name: string): boolean {
   const number = numberIn(name);
   return number > 0 && number <= last;
-}
-
-/** Works on all items, some at a time. */
-async function forEach<Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> {
-  const rest = items.values();
-  const lane = async (): Promise<void> => {
-    for (const item of rest) await work(item);
-  };
-  await Promise.all(Array.from({ length: LANES }, lane));
 }

@@ -1,18 +1,21 @@
 /**
- * The thread that archives the databases which this node leads, in the front; archive-worker.ts is the other side. The
- * leader does it because there is one; two archivers at once, after a change, do no harm (#archive).
+ * The thread that archives the databases which this node leads, and the catalog if it leads that, in the front;
+ * archive-worker.ts is the other side. The leader does it because there is one; two archivers at once, after a change,
+ * do no harm (#archive).
  *
  * If the thread ends, it is started again a minute later: clients need no archive. The alert ArchiveLagging fires
  * meanwhile.
  */
 import { Worker } from 'node:worker_threads';
 import type { ArchiveProgress } from '#archive';
-import type { Binding, Node } from '#cluster';
+import { CATALOG_GROUP, DatabaseError, type GroupId } from '#base';
+import type { Node } from '#cluster';
 import type { Logger, Metrics } from '#observability';
-import { type HeldDatabase, heldDatabase } from './history-source.ts';
+import { encodeCatalog } from './archived-catalogs.ts';
+import { type HeldDatabase, heldCatalog, heldDatabase } from './history-source.ts';
 
-/** The databases to archive from now on. */
-export type ToArchive = readonly HeldDatabase[] | 'close';
+/** The databases to archive from now on; the catalog. */
+export type ToArchive = readonly HeldDatabase[] | Uint8Array | 'close';
 
 export type FromArchive =
   /** Bytes and failures since the last message. */
@@ -30,7 +33,7 @@ export interface ArchiveThreadPorts {
   readonly archive: string;
   /** Name of this node. */
   readonly writer: string;
-  readonly node: Pick<Node, 'catalog' | 'leaderOf'>;
+  readonly node: Pick<Node, 'catalog' | 'confirmedLatest' | 'identity' | 'leaderOf'>;
   readonly logger: Logger;
   readonly metrics: Metrics;
 }
@@ -52,12 +55,16 @@ export class ArchiveThread implements AsyncDisposable {
   #worker: Worker | undefined;
   #exited: Promise<void> = Promise.resolve();
   #restarting: NodeJS.Timeout | undefined;
-  /** Databases that the thread archives; undefined before it knows them. */
-  #led: readonly Binding[] | undefined;
+  /** Groups that the thread archives; undefined before it knows them. */
+  #led: readonly GroupId[] | undefined;
+  /** The thread has the catalog as it is now, or gets it. */
+  #isCatalogSent = false;
+  readonly #ignoreChanges: () => void;
   #isClosed = false;
 
   constructor(ports: ArchiveThreadPorts) {
     this.#ports = ports;
+    this.#ignoreChanges = ports.node.catalog.onChange(() => (this.#isCatalogSent = false));
     this.#start();
     this.#looking = setInterval(() => this.#look(), LOOK_MS);
   }
@@ -65,6 +72,7 @@ export class ArchiveThread implements AsyncDisposable {
   /** The thread has the store open, so this comes before the end of the node. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
+    this.#ignoreChanges();
     clearInterval(this.#looking);
     clearTimeout(this.#restarting);
     this.#post('close');
@@ -72,9 +80,10 @@ export class ArchiveThread implements AsyncDisposable {
   }
 
   #start(): void {
-    const { storeDirectory, archive, writer } = this.#ports;
+    const { storeDirectory, archive, writer, node } = this.#ports;
+    const argv = [storeDirectory, archive, writer, String(node.identity.node)];
     const resourceLimits = { maxYoungGenerationSizeMb: YOUNG_GENERATION_MIB };
-    const worker = new Worker(WORKER, { name: 'archive', argv: [storeDirectory, archive, writer], resourceLimits });
+    const worker = new Worker(WORKER, { name: 'archive', argv, resourceLimits });
     worker.on('message', (message: FromArchive) => this.#take(message));
     worker.on('error', (error: Error) => this.#ports.logger.error('archive-thread-failed', { error }));
     this.#exited = new Promise((resolve) => {
@@ -86,17 +95,37 @@ export class ArchiveThread implements AsyncDisposable {
     });
     this.#worker = worker;
     this.#led = undefined;
+    this.#isCatalogSent = false;
     this.#look();
   }
 
-  /** Sends the thread the databases that this node leads, when they have changed. */
+  /** Sends the thread what this node leads, when it has changed. */
   #look(): void {
     const { node, writer } = this.#ports;
-    const led = node.catalog.list().filter(({ group }) => node.leaderOf(group)?.node === writer);
-    const isSame = led.length === this.#led?.length && led.every((binding, index) => binding === this.#led?.[index]);
-    if (isSame || this.#worker === undefined) return;
+    const isLed = ({ group }: { readonly group: GroupId }): boolean => node.leaderOf(group)?.node === writer;
+    const bindings = node.catalog.list().filter(isLed);
+    const catalog = [heldCatalog(node.identity.clusterId)].filter(isLed);
+    const led = [...catalog, ...bindings].map(({ group }) => group);
+    const isSame = led.length === this.#led?.length && led.every((group, index) => group === this.#led?.[index]);
+    if (this.#worker === undefined) return;
+    if (catalog.length > 0 && !this.#isCatalogSent) void this.#sendCatalog();
+    if (isSame) return;
     this.#led = led;
-    this.#post(led.map((binding) => heldDatabase(binding)));
+    this.#post([...catalog, ...bindings.map((binding) => heldDatabase(binding))]);
+  }
+
+  /** The copy here has everything up to the revision that the leader of the catalog confirms. */
+  async #sendCatalog(): Promise<void> {
+    const { node } = this.#ports;
+    this.#isCatalogSent = true;
+    try {
+      const revision = await node.confirmedLatest(CATALOG_GROUP);
+      this.#post(encodeCatalog({ revision, databases: node.catalog.list(), keys: node.catalog.apiKeys() }));
+    } catch (failure) {
+      // This node does not lead any more, or drains.
+      if (!(failure instanceof DatabaseError)) throw failure;
+      this.#isCatalogSent = false;
+    }
   }
 
   #post(message: ToArchive): void {

@@ -1,8 +1,8 @@
 /** The thread that archives databases of a running node. archive-thread.ts is the other side. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type MessagePort, parentPort } from 'node:worker_threads';
-import { ArchiveDriver, Archiver } from '#archive';
-import { assert, messageOf } from '#base';
+import { ArchiveDriver, Archiver, CatalogArchiver } from '#archive';
+import { assert, CATALOG_GROUP, messageOf } from '#base';
 import { wallClock } from '#cluster';
 import { historiesIn, openLevelStore } from '#storage';
 import { archiveAt } from './archive-place.ts';
@@ -18,15 +18,25 @@ const CLOSING_MS = 2_000;
 
 assert(parentPort !== null, 'The archive worker is started as a thread');
 const port: MessagePort = parentPort;
-const [storeDirectory = '', place = '', writer = ''] = process.argv.slice(2);
+const [storeDirectory = '', place = '', writer = '', node = ''] = process.argv.slice(2);
 const kv = await openLevelStore(storeDirectory);
 const archive = await archiveAt(place);
 let [storedBytes, failures] = [0, 0];
+let catalog: Uint8Array | undefined;
 
 const driver = new ArchiveDriver<HeldDatabase>({
   open: (database) => {
-    const source = historySource(kv, historiesIn(storeDirectory), database);
     const onStored = (bytes: number): void => void (storedBytes += bytes);
+    if (database.group === CATALOG_GROUP) {
+      return new CatalogArchiver({
+        ...archive,
+        cluster: database.id,
+        node: Number(node),
+        catalog: () => catalog,
+        onStored,
+      });
+    }
+    const source = historySource(kv, historiesIn(storeDirectory), database);
     return new Archiver({ ...archive, source, clock: wallClock, writer, onStored });
   },
   monotonicMs: () => performance.now(),
@@ -41,6 +51,7 @@ const driver = new ArchiveDriver<HeldDatabase>({
 const timers = [setInterval(() => driver.tick(), TICK_MS), setInterval(report, REPORT_MS)];
 port.on('message', (message: ToArchive) => {
   if (message === 'close') void close();
+  else if (message instanceof Uint8Array) catalog = message;
   else driver.follow(message);
 });
 

@@ -3,11 +3,12 @@
  *
  * Exit code 0: done. 1: refused, or a failure of a disk; the reason is on stderr. 2: the command line is malformed.
  */
-import { Archiver, type ArchiveSource, type HistoryState } from '#archive';
+import { Archiver, type ArchiveSource, CatalogArchiver, type HistoryState } from '#archive';
 import { DatabaseError, ok, type Result } from '#base';
 import { openStoppedNode, type StoppedNode, storeDirectoryOf, wallClock } from '#cluster';
 import { historiesIn } from '#storage';
 import { archiveAt } from './archive-place.ts';
+import { encodeCatalog } from './archived-catalogs.ts';
 import { pruneCommand } from './backup-prune.ts';
 import { verifyCommand } from './backup-verify.ts';
 import { type CommandPorts, runCommandLine } from './command-output.ts';
@@ -18,14 +19,14 @@ const BACKUP_HELP = `Usage: cairn backup --data-dir DIRECTORY --to ARCHIVE [--js
        cairn backup verify --from ARCHIVE    Restores every database for a trial; see cairn backup verify --help.
        cairn backup prune --from ARCHIVE     Removes what an archive need not keep; see cairn backup prune --help.
 
-Copies every database of a stopped node to an archive. A repetition copies what is new. Use cairn restore to found a new
-cluster from the archive, at any revision or time.
+Copies every database of a stopped node, and the catalog with the API keys, to an archive. A repetition copies what is
+new. Use cairn restore to found a new cluster from the archive, at any revision or time.
 
   --data-dir DIRECTORY    Data directory of the node; also as the variable ${DATA_DIR_VARIABLE}.
   --to ARCHIVE            A directory, or s3://BUCKET/PREFIX. It may have archives of other nodes.
   --json                  Prints the result as JSON.
 
-API keys are not archived. See docs/operations/backup.md.
+See docs/operations/backup.md.
 `;
 
 export interface BackupPorts extends CommandPorts {
@@ -67,17 +68,19 @@ async function archiveAll(node: StoppedNode, directory: string, to: string): Pro
   const histories = historiesIn(storeDirectoryOf(directory));
   const archive = await archiveAt(to);
   const archived: Archived[] = [];
+  const { node: number, clusterId } = node.identity;
   for (const copy of node.copies.values()) {
     const source = historySource(node.store, histories, heldDatabase(copy.binding, copy.origin));
-    await archiveOne(
-      new Archiver({ ...archive, source, clock: wallClock, writer: `node ${node.identity.node}` }),
-      source,
-    );
+    await archiveOne(new Archiver({ ...archive, source, clock: wallClock, writer: `node ${number}` }), source);
     const { segmentStart: _, ...state } = await source.state();
     const { name, id: databaseId } = source.database;
     const last = copy.log?.entries.at(-1)?.index ?? copy.applied.index;
     archived.push({ name, databaseId, ...state, unapplied: Math.max(0, last - copy.applied.index) });
   }
+  // Last, because a node that has less than the archive was refused.
+  const [databases, keys] = [node.catalog.list(), node.catalog.apiKeys()];
+  const catalog = encodeCatalog({ revision: node.catalog.applied.revision, databases, keys });
+  await new CatalogArchiver({ ...archive, cluster: clusterId, node: number, catalog: () => catalog }).round();
   return archived;
 }
 

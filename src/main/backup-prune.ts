@@ -4,11 +4,12 @@
  * Exit code 0: done. 1: the newest backup of a database is not whole, so nothing of it was removed, or the store fails;
  * the reason is on stderr. 2: the command line is malformed.
  */
-import { type Pruned, pruneArchive } from '#archive';
+import { type ArchivePorts, type Pruned, pruneArchive } from '#archive';
 import { DatabaseError, failure, ok, type Result } from '#base';
 import { wallClock } from '#cluster';
-import { archiveAt, findArchives, nameOf } from './archive-place.ts';
-import { type CommandPorts, EXIT_REFUSED, runCommandLine } from './command-output.ts';
+import { ARCHIVE_OPTIONS, type AskedArchive, FROM_HINT, forEachDatabase } from './archive-command.ts';
+import { type FoundArchive, nameOf } from './archive-place.ts';
+import { type CommandPorts, runCommandLine } from './command-output.ts';
 import { readDuration, readRequired } from './option-faults.ts';
 
 const TTL_DEFAULT = '30d';
@@ -25,59 +26,45 @@ older ones are kept, for TIME. If an object of the newest backup is missing, not
   --json                  Prints the result as JSON.
 `;
 
-interface Asked {
-  readonly from: string;
-  readonly databases: readonly string[];
+interface Asked extends AskedArchive {
   readonly ttlMs: number;
-  readonly isJson: boolean;
 }
 
 interface PrunedDatabase extends Partial<Pruned> {
   readonly name: string;
   readonly databaseId: string;
-  readonly fault?: string;
+  readonly faults: readonly string[];
 }
 
 const MS_PER_SECOND = 1_000;
 
 /** Runs the command. @returns the exit code */
 export function pruneCommand(args: readonly string[], ports: CommandPorts): Promise<number> {
-  return runCommandLine({ name: 'backup prune', help: PRUNE_HELP, read: readArguments, run }, args, ports);
-
-  async function run({ from, databases, ttlMs, isJson }: Asked): Promise<number> {
-    const archive = await archiveAt(from);
-    const all: PrunedDatabase[] = [];
-    for (const found of await findArchives(archive, databases)) {
+  const command = 'backup prune';
+  const run = ({ ttlMs, ...asked }: Asked): Promise<number> => {
+    const keptFromMs = wallClock.nowMs() - ttlMs;
+    const work = async (archive: ArchivePorts, found: FoundArchive): Promise<PrunedDatabase> => {
       const { databaseId } = found;
-      const pruned = await pruneArchive(archive, databaseId, wallClock.nowMs() - ttlMs).catch(faultOf);
-      const one = { name: nameOf(found), databaseId, ...pruned };
-      all.push(one);
-      if (!isJson) ports.out(render(one));
-      if ('fault' in one) ports.err(`cairn backup prune: ${one.fault}\n`);
-    }
-    if (isJson) ports.out(`${JSON.stringify(all, undefined, 2)}\n`);
-    return all.some(({ fault }) => fault !== undefined) ? EXIT_REFUSED : 0;
-  }
+      const pruned = await pruneArchive(archive, databaseId, keptFromMs).catch(faultOf);
+      return { name: nameOf(found), databaseId, faults: [], ...pruned };
+    };
+    return forEachDatabase(asked, { command, work, render }, ports);
+  };
+  return runCommandLine({ name: command, help: PRUNE_HELP, read: readArguments, run }, args, ports);
 }
 
-function faultOf(cause: unknown): { readonly fault: string } {
-  if (cause instanceof DatabaseError && cause.code !== 'unavailable') return { fault: cause.message };
+function faultOf(cause: unknown): Pick<PrunedDatabase, 'faults'> {
+  if (cause instanceof DatabaseError && cause.code !== 'unavailable') return { faults: [cause.message] };
   throw cause;
 }
 
-function render({ name, databaseId, manifests, tails, fault }: PrunedDatabase): string {
-  const done = fault === undefined ? `${manifests} manifests and ${tails} tails removed` : 'nothing removed';
+function render({ name, databaseId, manifests, tails, faults }: PrunedDatabase): string {
+  const done = faults.length === 0 ? `${manifests} manifests and ${tails} tails removed` : 'nothing removed';
   return `${name} (${databaseId}): ${done}\n`;
 }
 
 function readArguments(args: readonly string[]): Result<Asked, readonly string[]> {
-  const options = {
-    from: { type: 'string' },
-    database: { type: 'string', multiple: true },
-    ttl: { type: 'string' },
-    json: { type: 'boolean' },
-  } as const;
-  const given = readRequired(args, {}, options, { from: 'name the directory or URL of the archive' });
+  const given = readRequired(args, {}, { ...ARCHIVE_OPTIONS, ttl: { type: 'string' } }, FROM_HINT);
   if (given.kind === 'failure') return given;
   const { values, textOf } = given.value;
   const faults: string[] = [];

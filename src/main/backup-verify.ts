@@ -11,16 +11,18 @@ import { join } from 'node:path';
 import { ArchiveFault, type ArchivePorts, openArchive, planRestore, type RestorePlan, readObject } from '#archive';
 import { assert, DatabaseError, ok, type Result, toHex } from '#base';
 import { nativeRandom, type RestoredDatabase, restoreNode, wallClock } from '#cluster';
-import { archiveAt, type FoundArchive, findArchives, nameOf } from './archive-place.ts';
+import { ARCHIVE_OPTIONS, type AskedArchive, FROM_HINT, forEachDatabase } from './archive-command.ts';
+import { archiveAt, type FoundArchive, nameOf } from './archive-place.ts';
+import { catalogsIn } from './archived-catalogs.ts';
 import { archivedDatabase } from './archived-database.ts';
-import { type CommandPorts, EXIT_REFUSED, runCommandLine } from './command-output.ts';
+import { type CommandPorts, runCommandLine } from './command-output.ts';
 import { readRequired } from './option-faults.ts';
 
 const VERIFY_HELP = `Usage: cairn backup verify --from ARCHIVE [--database NAME]… [--json]
 
 Restores every database of an archive in a temporary directory, which is removed afterwards: each object is read, and
-its hash and the chain of hashes are compared. The directory is in TMPDIR, and takes as much space as the largest
-database.
+its hash and the chain of hashes are compared. Catalogs are read, too. The directory is in TMPDIR, and takes as much
+space as the largest database.
 
   --from ARCHIVE          A directory, or s3://BUCKET/PREFIX.
   --database NAME         Verifies only this database, which may also be named by its id. May be repeated.
@@ -28,12 +30,6 @@ database.
 
 Each object that cannot be used is named on stderr, and the exit code is 1 then.
 `;
-
-interface Asked {
-  readonly from: string;
-  readonly databases: readonly string[];
-  readonly isJson: boolean;
-}
 
 interface Verified {
   readonly name: string;
@@ -47,26 +43,19 @@ interface Verified {
 
 /** Runs the command. @returns the exit code */
 export function verifyCommand(args: readonly string[], ports: CommandPorts): Promise<number> {
-  return runCommandLine({ name: 'backup verify', help: VERIFY_HELP, read: readArguments, run }, args, ports);
-
-  async function run({ from, databases, isJson }: Asked): Promise<number> {
-    const archive = await archiveAt(from);
-    const verified: Verified[] = [];
-    for (const found of await findArchives(archive, databases)) {
-      // Retention may have removed objects since all were found.
-      const opened = await openArchive(archive, found.databaseId);
-      const one = await verify(archive, { ...found, opened });
-      verified.push(one);
-      if (!isJson) ports.out(render(one));
-      for (const fault of one.faults) ports.err(`cairn backup verify: ${fault}\n`);
-    }
-    if (isJson) ports.out(`${JSON.stringify(verified, undefined, 2)}\n`);
-    return verified.some(({ faults }) => faults.length > 0) ? EXIT_REFUSED : 0;
-  }
+  const command = 'backup verify';
+  const run = async (asked: AskedArchive): Promise<number> => {
+    const code = await forEachDatabase(asked, { command, work: verify, render }, ports);
+    if (asked.databases.length === 0) await catalogsIn(await archiveAt(asked.from));
+    return code;
+  };
+  return runCommandLine({ name: command, help: VERIFY_HELP, read: readArguments, run }, args, ports);
 }
 
-async function verify(archive: ArchivePorts, found: FoundArchive): Promise<Verified> {
-  const { databaseId, opened } = found;
+async function verify(archive: ArchivePorts, { databaseId }: FoundArchive): Promise<Verified> {
+  // Retention may have removed objects since all were found.
+  const opened = await openArchive(archive, databaseId);
+  const found = { databaseId, opened };
   const named = { name: nameOf(found), databaseId };
   try {
     const plan = planRestore(opened, databaseId, { kind: 'end' });
@@ -117,13 +106,8 @@ function render({ name, databaseId, revision, chainHash, archivedAt, faults }: V
   return `${name} (${databaseId}): ${state}\n`;
 }
 
-function readArguments(args: readonly string[]): Result<Asked, readonly string[]> {
-  const options = {
-    from: { type: 'string' },
-    database: { type: 'string', multiple: true },
-    json: { type: 'boolean' },
-  } as const;
-  const given = readRequired(args, {}, options, { from: 'name the directory or URL of the archive' });
+function readArguments(args: readonly string[]): Result<AskedArchive, readonly string[]> {
+  const given = readRequired(args, {}, ARCHIVE_OPTIONS, FROM_HINT);
   if (given.kind === 'failure') return given;
   const { values, textOf } = given.value;
   return ok({ from: textOf('from'), databases: values.database ?? [], isJson: values.json ?? false });

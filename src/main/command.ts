@@ -121,15 +121,13 @@ async function rejoin(args: readonly string[]): Promise<void> {
 /** Works on the data directory of a stopped node. */
 async function backUp(args: readonly string[]): Promise<void> {
   const { backupCommand } = await import('./backup-command.ts');
-  const err = (text: string): unknown => process.stderr.write(text);
-  process.exitCode = await backupCommand(args, { out: say, err, environment: process.env });
+  process.exitCode = await backupCommand(args, { ...OUTPUT, environment: process.env });
 }
 
 /** Makes the data directory of a new node. */
 async function restore(args: readonly string[]): Promise<void> {
   const { restoreCommand } = await import('./restore-command.ts');
-  const err = (text: string): unknown => process.stderr.write(text);
-  process.exitCode = await restoreCommand(args, { out: say, err, environment: process.env });
+  process.exitCode = await restoreCommand(args, { ...OUTPUT, environment: process.env });
 }
 
 /** Commands for operators. */

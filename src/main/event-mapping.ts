@@ -8,16 +8,22 @@
 import { encodeUtf8 } from '#base';
 import { isPresent, type JsonNode, type JsonObject, writeJson } from '#model';
 
+export interface EventMapping extends JsonObject {
+  /** Attributes that no record had so far. */
+  readonly missing: Set<string>;
+}
+
 /** Attributes that are strings: a number in a record becomes one. */
 const STRINGS = /^(?:id|source|type|subject|time)$/;
 const VERSION: JsonNode = { kind: 'string', value: '1.0' };
 
 /** An attribute is absent if the record does not have it, or null. */
-export function mapEvent(record: JsonNode, { members }: JsonObject): JsonObject {
+export function mapEvent(record: JsonNode, { members, missing }: EventMapping): JsonObject {
   const mapped = new Map<string, JsonNode>([['specversion', VERSION]]);
   for (const [name, rule] of members) {
     const value = rule.kind === 'string' && rule.value.startsWith('/') ? valueAt(record, rule.value) : rule;
     if (!isPresent(value)) continue;
+    missing.delete(name);
     if (name === 'data') mapped.set(name, { kind: 'raw', bytes: encodeUtf8(writeJson(value)) });
     else if (STRINGS.test(name) && value.kind === 'number') mapped.set(name, { kind: 'string', value: value.text });
     else mapped.set(name, value);

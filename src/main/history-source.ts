@@ -1,6 +1,6 @@
 /** The history of a database in the store of a node, which runs or not, for its archive. */
 import type { ArchivedDatabase, ArchiveSource, HistoryState, ObjectContent, SealedSegment } from '#archive';
-import { type GroupId, toHex } from '#base';
+import { CATALOG_GROUP, type GroupId, toHex } from '#base';
 import { type Binding, nativeSha256, rootOf } from '#cluster';
 import { DatabaseReader, genesisHash } from '#database';
 import type { KvReader } from '#kv';
@@ -16,6 +16,11 @@ export interface HeldDatabase extends ArchivedDatabase {
 export function heldDatabase(binding: Binding, group: GroupId = binding.group): HeldDatabase {
   const { databaseId: id, name, createdAtMs } = binding;
   return { id, root: rootOf(binding), name, createdAtMs, group };
+}
+
+/** The catalog among the databases that a node archives. No database can have its name. */
+export function heldCatalog(cluster: string): HeldDatabase {
+  return { id: cluster, root: cluster, name: '(catalog)', createdAtMs: 0, group: CATALOG_GROUP };
 }
 
 /**

@@ -43,11 +43,13 @@ export interface ApiReply {
 export type AskApi = (request: ApiRequest) => Promise<ApiReply>;
 
 const REPETITIONS_MAX = 60;
+/** Paths of the API are absolute. A message of fetch about a user name would contain the password. */
+const API_URL = /^https?:\/\/[^/?#@]+\/?$/i;
 
 /** Reads the options; adds a fault for a malformed URL. */
 export function readApiAccess(values: ApiOptions, faults: string[]): ApiAccess {
   const { url = API_URL_DEFAULT, 'key-file': keyFile, 'tls-ca-file': caFile } = values;
-  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
+  if (!URL.canParse(url) || !API_URL.test(url)) {
     faults.push(`--url is ${quote(url)}; it must be the URL of an HTTP API, such as ${API_URL_DEFAULT}`);
   }
   return { url, keyFile, caFile };
@@ -55,7 +57,7 @@ export function readApiAccess(values: ApiOptions, faults: string[]): ApiAccess {
 
 /** Reads the key and the certificate authorities. @throws DatabaseError: a file cannot be used */
 export function openApi({ url, keyFile, caFile }: ApiAccess, { fetch, read, trust, sleep }: ApiPorts): AskApi {
-  const key = keyFile && orRefused('the key cannot be read', () => read(keyFile).trim());
+  const key = keyFile && keyIn(orRefused('the key cannot be read', () => read(keyFile)).trim(), keyFile);
   if (caFile !== undefined) orRefused('--tls-ca-file cannot be used', () => trust(read(caFile), caFile));
   const headers = { accept: 'application/json', 'content-type': 'application/json', ...(key && { 'x-api-key': key }) };
   return async ({ method = 'GET', path, body }) => {
@@ -68,7 +70,7 @@ export function openApi({ url, keyFile, caFile }: ApiAccess, { fetch, read, trus
       const { reply, bytes } = await asked.catch((cause: unknown) => {
         // The error of fetch only says that it failed; its cause has the reason.
         const failed = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause;
-        throw refused(`no answer from ${url} (${messageOf(failed)})`);
+        throw refused(`no answer from ${url} (${messageOf(failed).trim()})`);
       });
       const answer = Buffer.from(bytes);
       if (reply.ok) return { headers: reply.headers, body: answer };
@@ -79,6 +81,24 @@ export function openApi({ url, keyFile, caFile }: ApiAccess, { fetch, read, trus
       await sleep(seconds * 1000);
     }
   };
+}
+
+/** Returns an `ask` that refuses the reply of another instance than the first one: a name can be given again. */
+export function ofOneInstance(ask: AskApi, database: string): AskApi {
+  let instance: string | null | undefined;
+  return async (request) => {
+    const reply = await ask(request);
+    const id = reply.headers.get('x-database-id');
+    instance ??= id;
+    if (id !== instance) throw refused(`${quote(database)} is another database by now`);
+    return reply;
+  };
+}
+
+/** A message of fetch about a key that is no header would contain it. */
+function keyIn(content: string, file: string): string {
+  if (/^[!-~]+$/.test(content)) return content;
+  throw refused(`--key-file ${file} must contain a key in one line, and nothing else`);
 }
 
 function orRefused<Value>(what: string, work: () => Value): Value {

@@ -20,7 +20,7 @@ import {
 } from '#model';
 import { refused } from './command-output.ts';
 import { linesOf, positionOf } from './event-lines.ts';
-import { mapEvent } from './event-mapping.ts';
+import { type EventMapping, mapEvent } from './event-mapping.ts';
 import { type AskApi, jsonOf, type Members, memberOf, textIn } from './http-api.ts';
 
 export interface ImportedEvent {
@@ -45,21 +45,25 @@ export interface Imported {
   revision: number;
 }
 
+/** White space of JSON. */
+const BLANKS = [0x20, 0x09, 0x0d];
+
 /** Empty lines are no events. @throws DatabaseError: a line is no valid event */
 export async function* eventsOf(
   chunks: AsyncIterable<Uint8Array>,
-  mapping?: JsonObject,
+  mapping?: EventMapping,
 ): AsyncGenerator<ImportedEvent> {
   for await (const [line, bytes] of linesOf(chunks)) {
-    if (bytes.some((byte) => byte > 0x20)) yield readEvent(line, bytes, mapping);
+    if (!bytes.every((byte) => BLANKS.includes(byte))) yield readEvent(line, bytes, mapping);
   }
 }
 
-function readEvent(line: number, bytes: Uint8Array, mapping: JsonObject | undefined): ImportedEvent {
+function readEvent(line: number, bytes: Uint8Array, mapping: EventMapping | undefined): ImportedEvent {
   const record = parseJson(bytes, mapping === undefined ? { raw: RAW_DATA } : {});
   if (record.kind === 'fault') throw refused(`line ${line} is not JSON: ${record.message.replace('line 1, ', '')}`);
   const event = mapping === undefined ? record : mapEvent(record, mapping);
-  const members = new Map(event.kind === 'object' ? event.members : []);
+  if (event.kind !== 'object') throw refused(`line ${line} must be a JSON object, not ${event.kind}`);
+  const members = new Map(event.members);
   // Only the server sets this attribute.
   const position = members.has('recordedtime') ? positionOf(event) : undefined;
   if (position !== undefined) for (const name of ['revision', 'index', 'recordedtime']) members.delete(name);
@@ -86,6 +90,7 @@ export async function* batchesOf(events: AsyncIterable<ImportedEvent>): AsyncGen
   if (batch.length > 0) yield batch;
 }
 
+/** Both are of one exported transaction, or neither is of any. */
 function areOfOne(last: Position | undefined, next: Position | undefined): boolean {
   return last?.revision === next?.revision && (last === undefined || last.index < (next?.index ?? 0));
 }
@@ -108,6 +113,7 @@ export async function* importBatches(
   const imported: Imported = { events: 0, added: 0, renamed: 0, revision: 0 };
   // Ids of recorded events, and the place of the next one in the input.
   let [ids, next]: [readonly string[], number] = [[], 0];
+  let [last, begun]: [ImportedEvent | undefined, number] = [undefined, 0];
   for await (const batch of batches) {
     for (const [place, event] of batch.entries()) {
       if (next === ids.length) {
@@ -115,21 +121,29 @@ export async function* importBatches(
         const refuse = (cause: unknown): never => {
           throw refused(`lines ${event.line} to ${events.at(-1)?.line}: ${messageOf(cause)}`);
         };
+        if (isIntoEmpty && event.position && areOfOne(last?.position, event.position)) refuse(SPLIT);
         const body = bodyOf(event, events, isIntoEmpty ? before : undefined);
         const answer = await ask({ method: 'POST', path: `/databases/${database}/events`, body }).catch(refuse);
-        [ids, next] = [count(imported, jsonOf(answer.body.toString())), 0];
+        [ids, next, begun] = [count(imported, jsonOf(answer.body.toString())), 0, event.line];
         if (isIntoEmpty && imported.revision !== before + 1)
           refuse(`they are revision ${imported.revision}, not ${before + 1}`);
       }
       const id = ids[next++] ?? '';
-      if (id !== event.id) throw refused(`line ${event.line} has the event ${quote(event.id)}, ${OTHERS} ${quote(id)}`);
+      if (id !== event.id) throw refused(otherEvent(event, begun, id));
       imported.events++;
+      last = event;
     }
     yield imported;
   }
 }
 
-const OTHERS = 'but an earlier import, which has the line before, continued with';
+const SPLIT = 'events of their transaction are committed without them; import the whole export into a new database';
+
+function otherEvent({ line, id }: ImportedEvent, begun: number, recorded: string): string {
+  const transaction = `the transaction that begins with the event of line ${begun} has ${quote(recorded)}`;
+  const cause = `lines were changed since an earlier import, or line ${begun} repeats an earlier one`;
+  return `line ${line} has the event ${quote(id)}, but ${transaction}: ${cause}`;
+}
 
 /** `expected`: the revision that the database must have. */
 function bodyOf(first: ImportedEvent, events: readonly ImportedEvent[], expected: number | undefined): string {

@@ -7,36 +7,38 @@
 import { planRestore, type RestorePlan, type RestorePoint } from '#archive';
 import { DatabaseError, failure, instantToMs, isRevision, ok, parseInstant, quote, type Result, toHex } from '#base';
 import { nativeRandom, type Restored, restoreNode, wallClock } from '#cluster';
-import { archiveAt, findArchives, refuseTwins } from './archive-place.ts';
+import { ARCHIVE_OPTIONS, type AskedArchive, FROM_HINT } from './archive-command.ts';
+import { archiveAt, type FoundArchive, findArchives, refuseTwins } from './archive-place.ts';
+import { type ArchivedCatalog, catalogsIn } from './archived-catalogs.ts';
 import { archivedDatabase } from './archived-database.ts';
 import { type CommandPorts, runCommandLine } from './command-output.ts';
 import { DATA_DIR_VARIABLE, readRequired } from './option-faults.ts';
 
 const RESTORE_HELP = `Usage: cairn restore --from ARCHIVE --data-dir DIRECTORY [--database NAME]… [--revision N | --time TIME] [--json]
 
-Founds a new cluster of one node with databases from an archive. Each is a new instance with the history of the original
-one, and with its chain hashes. Start the node afterwards; other nodes join it with empty data directories.
+Founds a new cluster of one node with the databases that a cluster had, and with its API keys, from an archive. Each
+database is a new instance with the history of the original one, and with its chain hashes. Start the node afterwards;
+other nodes join it with empty data directories.
 
   --from ARCHIVE          A directory, or s3://BUCKET/PREFIX.
   --data-dir DIRECTORY    Data directory of the new node: empty, or not there; also as the variable ${DATA_DIR_VARIABLE}.
-  --database NAME         Restores only this database, which may also be named by its id. May be repeated.
+  --database NAME         Restores only this database, without API keys. It may also be named by its id. May be repeated.
+  --cluster ID            Restores this cluster, if the archive has several.
   --revision N            Restores the one database up to this revision.
   --time TIME             Restores everything that was recorded up to this time, such as 2026-11-30T14:00:00Z.
   --json                  Prints the result as JSON.
 
-API keys are not archived. See docs/operations/backup.md.
+See docs/operations/backup.md.
 `;
 
 export interface RestorePorts extends CommandPorts {
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
-interface Asked {
-  readonly from: string;
+interface Asked extends AskedArchive {
   readonly directory: string;
-  readonly databases: readonly string[];
+  readonly cluster: string | undefined;
   readonly point: RestorePoint;
-  readonly isJson: boolean;
 }
 
 /** Runs the command. @returns the exit code */
@@ -49,61 +51,87 @@ export function restoreCommand(args: readonly string[], ports: RestorePorts): Pr
   );
 }
 
-async function restore({ from, directory, databases, point, isJson }: Asked, ports: RestorePorts): Promise<number> {
+const NO_CATALOGS: ReadonlyMap<string, ArchivedCatalog> = new Map();
+
+async function restore({ from, directory, point, isJson, ...asked }: Asked, ports: RestorePorts): Promise<number> {
   const archive = await archiveAt(from);
-  const found = await findArchives(archive, databases);
+  const all = await findArchives(archive, asked.databases);
+  const catalogs = asked.databases.length > 0 ? NO_CATALOGS : await catalogsIn(archive);
+  const catalog = catalogToRestore(catalogs, all, asked.cluster);
+  const held =
+    catalog && new Map(catalog.databases.map(({ databaseId, name }): [string, string] => [databaseId, name]));
+  const found = held === undefined ? all : all.filter(({ databaseId }) => held.has(databaseId));
   refuseTwins(found);
   if (point.kind === 'revision' && found.length > 1) {
     throw new DatabaseError('invalid_argument', '--revision is of one database; name it by --database');
   }
   const plans = found.map(({ databaseId, opened }) => planRestore(opened, databaseId, point));
   const wanted = plans.map((plan) => archivedDatabase(archive, plan, point));
-  const restored = await restoreNode(directory, wanted, { nowMs: wallClock.nowMs(), random: nativeRandom });
-  ports.out(isJson ? jsonOf(restored, plans) : render(restored, plans));
+  const { keys } = catalog ?? { keys: [] };
+  const restored = await restoreNode(directory, wanted, { nowMs: wallClock.nowMs(), random: nativeRandom, keys });
+  ports.out(isJson ? jsonOf(restored, plans, keys.length) : render(restored, plans, keys.length));
+  for (const { databaseId } of found) held?.delete(databaseId);
+  for (const [id, name] of held ?? []) ports.err(`cairn restore: nothing of ${name} (${id}) was archived\n`);
   return 0;
 }
 
-function render({ identity, databases }: Restored, plans: readonly RestorePlan[]): string {
+/** The catalog of the named cluster, or of the only one; undefined when there is none. */
+function catalogToRestore(
+  catalogs: ReadonlyMap<string, ArchivedCatalog>,
+  found: readonly FoundArchive[],
+  cluster: string | undefined,
+): ArchivedCatalog | undefined {
+  const wanted = cluster ?? (catalogs.size === 1 ? [...catalogs.keys()][0] : undefined);
+  const catalog = catalogs.get(wanted ?? '');
+  if (catalog !== undefined || (wanted === undefined && catalogs.size === 0)) return catalog;
+  const known = Array.from(catalogs, ([id, each]) => {
+    const ids = new Set<string>(each.databases.map(({ databaseId }) => databaseId));
+    const ownTimes = found.map(({ databaseId, opened: { newest } }) =>
+      ids.has(databaseId) ? (newest?.manifest.writtenAtMs ?? 0) : 0,
+    );
+    return `${id}, archived last at ${new Date(Math.max(...ownTimes)).toISOString()}`;
+  });
+  const message = `name a cluster of the archive by --cluster ID: ${known.join('; ') || 'it has none'}`;
+  throw new DatabaseError('invalid_argument', message);
+}
+
+function render({ identity, databases }: Restored, plans: readonly RestorePlan[], keyCount: number): string {
   return [
     `This is node ${identity.node} of the new cluster ${identity.clusterId}.`,
     ...databases.map(({ name, databaseId, revision, chainHash }, index) => {
       const origin = plans[index]?.manifest.database.id ?? '';
       return `${name} (${databaseId}): revision ${revision} of ${origin}, chain hash ${toHex(chainHash)}`;
     }),
+    `${keyCount} API keys and tokens`,
     'Start the node. Other nodes join it with empty data directories and --join.',
     '',
   ].join('\n');
 }
 
-function jsonOf({ identity, databases }: Restored, plans: readonly RestorePlan[]): string {
+function jsonOf({ identity, databases }: Restored, plans: readonly RestorePlan[], keyCount: number): string {
   const restored = databases.map(({ chainHash, ...database }, index) => {
     return { ...database, chainHash: toHex(chainHash), origin: plans[index]?.manifest.database.id };
   });
-  return `${JSON.stringify({ ...identity, databases: restored }, undefined, 2)}\n`;
+  return `${JSON.stringify({ ...identity, databases: restored, keyCount }, undefined, 2)}\n`;
 }
 
 function readArguments(
   args: readonly string[],
   environment: RestorePorts['environment'],
 ): Result<Asked, readonly string[]> {
-  const options = {
-    from: { type: 'string' },
-    'data-dir': { type: 'string' },
-    database: { type: 'string', multiple: true },
-    revision: { type: 'string' },
-    time: { type: 'string' },
-    json: { type: 'boolean' },
-  } as const;
+  const text = { type: 'string' } as const;
+  const options = { ...ARCHIVE_OPTIONS, 'data-dir': text, cluster: text, revision: text, time: text };
   const given = readRequired(args, environment, options, {
-    from: 'name the directory or URL of the archive',
+    ...FROM_HINT,
     'data-dir': 'name an empty directory for the new node',
   });
   if (given.kind === 'failure') return given;
   const { values, textOf } = given.value;
-  const { database: databases = [], revision, time, json: isJson = false } = values;
+  const { database: databases = [], cluster, revision, time, json: isJson = false } = values;
   const point = pointOf(revision, time);
   if (typeof point === 'string') return failure([point]);
-  return ok({ from: textOf('from'), directory: textOf('data-dir'), databases, point, isJson });
+  if (cluster !== undefined && databases.length > 0) return failure(['--cluster and --database exclude each other']);
+  return ok({ from: textOf('from'), directory: textOf('data-dir'), databases, cluster, point, isJson });
 }
 
 /** Returns a text for options that are wrong. */

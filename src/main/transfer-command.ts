@@ -1,16 +1,25 @@
 /**
- * `cairn export` and `cairn import`: events of a database as lines of JSON, by a client of its HTTP API.
+ * `cairn export` and `cairn import`: events of a database in a file, by a client of its HTTP API.
  *
  * Exit code 0: every event is written, or committed. 1: refused, or a failure; the reason is on stderr, and the events
  * before it are written. 2: the command line is malformed.
  */
-import { open } from 'node:fs/promises';
 import { failure, ok, quote, type Result } from '#base';
-import { isDatabaseName, type JsonObject, parseJson } from '#model';
+import { isDatabaseName, parseJson } from '#model';
 import { type ProgressPorts, progressTo, refused, runCommandLine } from './command-output.ts';
-import { lastLineOf } from './export-file.ts';
+import { textOf } from './event-lines.ts';
+import type { EventMapping } from './event-mapping.ts';
+import { type ExportTarget, LinesFile } from './export-file.ts';
 import { pagesOf } from './export-pages.ts';
-import { API_OPTIONS, API_URL_DEFAULT, type ApiPorts, type AskApi, openApi, readApiAccess } from './http-api.ts';
+import {
+  API_OPTIONS,
+  API_URL_DEFAULT,
+  type ApiPorts,
+  type AskApi,
+  ofOneInstance,
+  openApi,
+  readApiAccess,
+} from './http-api.ts';
 import { batchesOf, eventsOf, type Imported, importBatches } from './import-events.ts';
 import { misplacedOptions, readOptions } from './option-faults.ts';
 
@@ -28,8 +37,9 @@ const HELP: Readonly<Record<Command, string>> = {
 Writes the events of a database in the order of their revisions, one CloudEvent in JSON per line. Events that are
 committed meanwhile are not in the export. See docs/operations/export.md.
 
-  --to FILE            Appends to the file, after the last event that it has: repeat a command that was interrupted, or
-                       continue an export. Without --to, the events are written to stdout.
+  --to FILE            Continues the file, after the last event that it has: repeat a command that was interrupted, or
+                       add new events. Without --to, the events are written to stdout.
+  --format FORMAT      ndjson, by default, or parquet, which needs --to with a new file.
   --at REVISION        Last revision; the latest one by default.
   --after REVISION     Begins after this revision, such as the one that an earlier export ended with.
   --selector JSON      Writes only events that match, such as {"stream": "orders"} or {"startsWith": {"subject": "a"}}.
@@ -64,27 +74,41 @@ interface Client extends TransferPorts {
 /** Runs the command. @returns the exit code */
 export function transferCommand(name: Command, args: readonly string[], ports: TransferPorts): Promise<number> {
   const run = async (values: Values): Promise<number> => {
-    const client = { ...ports, ask: openApi(values.access, ports), show: progressTo(ports, values.progress) };
+    const ask = ofOneInstance(openApi(values.access, ports), values.database);
+    const client = { ...ports, ask, show: progressTo(ports, values.progress) };
     await (name === 'export' ? exportEvents : importEvents)(values, client);
     return 0;
   };
   return runCommandLine({ name, help: HELP[name], read: (given) => readArguments(name, given), run }, args, ports);
 }
 
-async function exportEvents({ database, to, after, selector, ...values }: Values, client: Client): Promise<void> {
-  await using file = to === undefined ? undefined : await open(to, 'a+');
-  const last = file && (await lastLineOf(file, to ?? ''));
+async function exportEvents({ database, after, selector, ...values }: Values, client: Client): Promise<void> {
+  await using target = await targetOf(values, client);
+  const { last } = target;
   const at = values.at ?? (await client.ask({ path: `/databases/${database}` })).headers.get('x-revision') ?? '';
   if (after > Number(at)) throw refused(`--after is ${after}, but the last revision is ${at}`);
   let count = 0;
   for await (const lines of pagesOf(client.ask, { database, at, after, last, selector })) {
-    const text = lines.map((line) => `${line.text}\n`).join('');
-    await (file === undefined ? client.write(text) : file.appendFile(text));
+    await target.append(lines);
     count += lines.length;
     client.show(`${count} events, revision ${lines.at(-1)?.position.revision ?? at} of ${at}`);
   }
-  await file?.sync();
+  await target.finish();
   client.err(`${database}: ${count} events, up to revision ${at}; --after ${at} continues\n`);
+}
+
+async function targetOf({ to, format }: Pick<Values, 'to' | 'format'>, { write }: Client): Promise<ExportTarget> {
+  if (to !== undefined && format === 'parquet') {
+    // Its library is loaded only here.
+    const { ParquetFile } = await import('./export-parquet.ts');
+    return ParquetFile.create(to);
+  }
+  if (to !== undefined) return LinesFile.open(to);
+  return {
+    append: (lines) => write(lines.map((line) => `${textOf(line)}\n`).join('')),
+    finish: () => Promise.resolve(),
+    [Symbol.asyncDispose]: () => Promise.resolve(),
+  };
 }
 
 async function importEvents({ database, from, isIntoEmpty, ...values }: Values, client: Client): Promise<void> {
@@ -97,11 +121,12 @@ async function importEvents({ database, from, isIntoEmpty, ...values }: Values, 
   const { events, added, renamed, revision } = last;
   client.out(`${database}: ${events} events, ${added} of them new, up to revision ${revision}\n`);
   if (renamed > 0) client.out(`${renamed} events have other ids than in the input: their streams had these already\n`);
+  for (const name of mapping?.missing ?? []) client.out(`no line has what the mapping says of ${quote(name)}\n`);
 }
 
-function readMapping(file: string, { read }: Client): JsonObject {
+function readMapping(file: string, { read }: Client): EventMapping {
   const mapping = parseJson(Buffer.from(read(file)));
-  if (mapping.kind === 'object') return mapping;
+  if (mapping.kind === 'object') return { ...mapping, missing: new Set(mapping.members.keys()) };
   throw refused(`the mapping ${file} is no JSON object${mapping.kind === 'fault' ? `: ${mapping.message}` : ''}`);
 }
 
@@ -109,6 +134,7 @@ const OPTIONS = {
   after: { type: 'string', of: 'export' },
   at: { type: 'string', of: 'export' },
   database: { type: 'string' },
+  format: { type: 'string', of: 'export' },
   from: { type: 'string', of: 'import' },
   'into-empty': { type: 'boolean', of: 'import' },
   mapping: { type: 'string', of: 'import' },
@@ -122,16 +148,20 @@ function readArguments(command: Command, args: readonly string[]) {
   const given = readOptions(args, OPTIONS);
   if (given.kind === 'failure') return given;
   const { values, positionals } = given.value;
-  const { database = '', from, at, after = '0', selector = '{}', progress = false } = values;
+  const { database = '', from, at, after = '0', selector = '{}', format = 'ndjson', progress = false } = values;
   const faults = [...misplacedOptions(values, OPTIONS, command)];
   if (positionals.length > 0) faults.push(`unexpected argument ${quote(positionals.join(' '))}`);
   if (!isDatabaseName(database)) faults.push(`--database is ${quote(database)}; it must be the name of a database`);
   if (command === 'import' && from === undefined) faults.push('--from is missing: a file with events, or - for stdin');
+  if (!['ndjson', 'parquet'].includes(format)) {
+    faults.push(`--format is ${quote(format)}; it must be ndjson or parquet`);
+  }
+  if (format === 'parquet' && values.to === undefined) faults.push('--to is missing: parquet needs a file');
   for (const [name, text] of Object.entries({ at: at ?? '0', after })) {
     if (!/^\d{1,15}$/.test(text)) faults.push(`--${name} is ${quote(text)}; it must be a revision`);
   }
   const access = readApiAccess(values, faults);
   if (faults.length > 0) return failure(faults);
   const isIntoEmpty = values['into-empty'] ?? false;
-  return ok({ ...values, database, from, at, after: Number(after), selector, isIntoEmpty, progress, access });
+  return ok({ ...values, database, from, at, after: Number(after), selector, format, isIntoEmpty, progress, access });
 }

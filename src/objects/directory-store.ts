@@ -5,7 +5,8 @@
  * put     write a file beside it, sync ── rename ──────> sync the directory
  * create  write a file beside it, sync ── link, unlink ─> sync the directory     link refuses a name that exists
  * ```
- * A crash may leave a file of the first step, whose name begins with `.partial-`; it is no object.
+ * A crash may leave a file of the first step, whose name begins with `.partial-`; it is no object. The next process
+ * that writes to its folder removes it, once it is older than any write.
  */
 import { randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
@@ -16,6 +17,8 @@ import { DatabaseError, ignoring } from '#base';
 
 const CHUNK_BYTES = 256 * 1024;
 const PARTIAL = '.partial-';
+/** A write changes its file more often than this. */
+const PARTIAL_MS_MAX = 3_600_000;
 const IGNORING_MISSING = ignoring((failure) => hasCode(failure, 'ENOENT'));
 
 export class DirectoryStore implements ObjectStore {
@@ -95,6 +98,15 @@ export class DirectoryStore implements ObjectStore {
     const top = Math.min(first.length, this.#root.length + 1);
     for (let at = path; at.length >= top; at = dirname(at)) await syncDirectory(dirname(at));
     this.#folders.add(path);
+    await removeLeftovers(path);
+  }
+}
+
+async function removeLeftovers(folder: string): Promise<void> {
+  for (const name of await readdir(folder)) {
+    const path = join(folder, name);
+    const found = name.startsWith(PARTIAL) ? await stat(path).catch(IGNORING_MISSING) : undefined;
+    if (found !== undefined && Date.now() - found.mtimeMs > PARTIAL_MS_MAX) await unlink(path).catch(IGNORING_MISSING);
   }
 }
 

@@ -3,8 +3,12 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { archiveAt } from '../../src/main/archive-place.ts';
+import { catalogsIn } from '../../src/main/archived-catalogs.ts';
 import { factsAt, type Member, startMember, writeAt } from '../support/cluster-member.ts';
-import { runProduct } from '../support/own-node.ts';
+import { AS_FIRST, guardedSettings, issueKey } from '../support/guarded-node.ts';
+import { HttpClient } from '../support/http-client.ts';
+import { runProduct, startOwnNode } from '../support/own-node.ts';
 import { testDir } from '../support/test-scope.ts';
 
 const POLL = { timeout: 50_000, interval: 100 };
@@ -39,6 +43,32 @@ it('a node that is killed is restored from its archive, with everything that was
   expect(stdout).toMatch(`revision 3 of ${facts?.databaseId}, chain hash ${facts?.chainHash}\n`);
   const restored = await startMember(dir, 'new');
   expect((await factsAt(restored, 'shop', 3))?.chainHash).toBe(facts?.chainHash);
+});
+
+it('API keys of a node that is lost are valid on the restored one', async () => {
+  const dir = testDir();
+  const archive = join(dir, 'archive');
+  const guarded = guardedSettings(dir);
+  const old = await startOwnNode(join(dir, 'old'), [`--archive=file://${archive}`, ...guarded]);
+  const api = new HttpClient(old.http);
+  const { key, headers } = await issueKey(api, 'writer');
+  expect((await api.post('/api/v1/db', { database_name: 'shop' }, AS_FIRST)).status).toBe(201);
+  const event = { specversion: '1.0', id: 'a', source: '/shop/orders', type: 'order.placed' };
+  expect((await api.post('/databases/shop/events', { events: [event] }, headers)).status).toBe(200);
+  await expect.poll(() => archived(dir, 'shop'), POLL).toBe(1);
+  const catalogs = async (): Promise<object[]> => [...(await catalogsIn(await archiveAt(archive))).values()];
+  const whole = { databases: [{ name: 'shop' }], keys: [{ name: 'of a test' }] };
+  await expect.poll(catalogs, POLL).toMatchObject([whole]);
+  old.kill('SIGKILL');
+  await old.ended;
+
+  const { stdout, stderr } = runProduct(['restore', `--from=${archive}`, `--data-dir=${join(dir, 'new')}`]);
+  expect([stdout, stderr]).toEqual([expect.stringContaining('\n1 API keys and tokens\n'), '']);
+  const restored = new HttpClient((await startOwnNode(join(dir, 'new'), guarded)).http);
+  const statusFor = async (given: string): Promise<number> =>
+    (await restored.send('/db/shop/1/events', { headers: { 'x-api-key': given } })).status;
+  await expect.poll(() => statusFor(key), POLL).toBe(200);
+  expect(await statusFor(`${key}x`)).toBe(401);
 });
 
 interface Manifest {

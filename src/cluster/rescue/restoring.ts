@@ -31,6 +31,7 @@ import {
 } from '#base';
 import { type Binding, type CatalogEntry, CatalogMachine, type CutPoint, HistoryCut } from '#database';
 import { NO_HISTORY } from '#kv';
+import type { ApiKey } from '#model';
 import { encodeMembership } from '#raft';
 import { isLevelStoreInUse, Ledger, ledgerIn, openLevelStore, RecordWriter, Wal } from '#storage';
 import { databaseMachines } from '../database-machines.ts';
@@ -67,6 +68,8 @@ export interface RestoredDatabase {
 export interface RestoringPorts {
   readonly nowMs: number;
   readonly random: Random;
+  /** API keys of the cluster that the databases are of. */
+  readonly keys?: readonly ApiKey[];
 }
 
 export interface Restored {
@@ -86,7 +89,7 @@ const FIRST_TERM = toTerm(1);
 export async function restoreNode(
   directory: string,
   databases: readonly DatabaseToRestore[],
-  { nowMs, random }: RestoringPorts,
+  { nowMs, random, keys = [] }: RestoringPorts,
 ): Promise<Restored> {
   const fault = clockFault(nowMs);
   if (fault !== undefined) throw fault;
@@ -102,7 +105,7 @@ export async function restoreNode(
   const writer = new RecordWriter();
   const states = new Map<string, RestoredDatabase>();
   try {
-    const named = catalogOf(store, instances, states);
+    const named = catalogOf(store, instances, states, keys);
     for (const database of instances) {
       const { name, instanceId } = database;
       const binding = named.lookup(name);
@@ -111,7 +114,7 @@ export async function restoreNode(
       states.set(name, { name, databaseId: instanceId, ...state });
       writeLog(writer, store, binding.group);
     }
-    const catalog = catalogOf(store, instances, states);
+    const catalog = catalogOf(store, instances, states, keys);
     const { term } = catalog.applied;
     writer.hardState(CATALOG_GROUP, { term, vote: 0 });
     writer.logStart(CATALOG_GROUP, { ...catalog.applied, history: NO_HISTORY });
@@ -167,6 +170,7 @@ function catalogOf(
   store: LedgerStore,
   instances: readonly (DatabaseToRestore & { readonly instanceId: DatabaseId })[],
   states: ReadonlyMap<string, RestoredDatabase>,
+  keys: readonly ApiKey[],
 ): CatalogMachine {
   const source = { kv: store, group: CATALOG_GROUP, sha256: nativeSha256 };
   const catalog = CatalogMachine.open(source, encodeMembership(FOUNDERS));
@@ -175,6 +179,7 @@ function catalogOf(
     catalog.apply({ index, term: FIRST_TERM, payload: databaseMachines.encode(entry) });
   };
   apply({ kind: 'raise', level: LEVELS.max });
+  for (const key of keys) apply({ kind: 'keep-key', key: { ...key, version: 1 } });
   for (const { name, createdAtMs, databaseId, rootId, instanceId } of instances) {
     const { revision = toRevision(0), chainHash = NO_HASH } = states.get(name) ?? {};
     apply({ kind: 'create', name, databaseId: rootId, createdAtMs, replicas: [replicaOf(FIRST_NODE)], copies: 0 });

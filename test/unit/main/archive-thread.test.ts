@@ -1,12 +1,16 @@
-// Goal: the thread archives the databases that this node leads at the moment and no others, and what fails is counted,
-// noted once, and repeated. Method: the real thread over a real store; the test decides who leads.
+// Goal: the thread archives the databases that this node leads at the moment and no others, and the catalog if it leads
+// that; what fails is counted, noted once, and repeated.
+// Method: the real thread over a real store; the test decides who leads.
 import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
+import { CATALOG_GROUP, type GroupId, toRevision } from '#base';
 import type { Binding } from '#database';
 import { createMetrics, type Logger, silentLogger } from '#observability';
+import { archiveAt } from '../../../src/main/archive-place.ts';
 import { ArchiveThread, type ArchiveThreadPorts } from '../../../src/main/archive-thread.ts';
-import { groupOf, idOf, StoppedDirectory } from '../../support/cluster/stopped-node.ts';
+import { catalogsIn } from '../../../src/main/archived-catalogs.ts';
+import { groupOf, IDENTITY, idOf, StoppedDirectory } from '../../support/cluster/stopped-node.ts';
 import { testDir } from '../../support/test-scope.ts';
 
 const POLL = { timeout: 50_000, interval: 100 };
@@ -28,9 +32,21 @@ it('archives what this node leads, after failures too', async () => {
   const note = (event: string, fields: object = {}): unknown => lines.push(`${event} ${JSON.stringify(fields)}`);
   const logger: Logger = { ...silentLogger, info: note, warn: note, error: note };
   const metrics = createMetrics({ runtime: false });
+  let onChange = (): void => undefined;
+  const catalog = {
+    list: () => [binding(1, 'shop'), binding(2, 'carts')],
+    apiKeys: () => [],
+    onChange: (listener: () => void) => {
+      onChange = listener;
+      return () => undefined;
+    },
+  };
+  let revision = 7;
   const node = {
-    catalog: { list: () => [binding(1, 'shop'), binding(2, 'carts')] },
-    leaderOf: (group: number) => ({ node: leaders.get(groupOf(group)) ?? 'another', address: '' }),
+    catalog,
+    identity: IDENTITY,
+    confirmedLatest: () => Promise.resolve(toRevision(revision)),
+    leaderOf: (group: GroupId) => ({ node: leaders.get(group) ?? 'another', address: '' }),
   };
 
   // A file is in the place of the directory.
@@ -47,6 +63,8 @@ it('archives what this node leads, after failures too', async () => {
   rmSync(archive);
   await expect.poll(() => lines[1], POLL).toBe('archive-recovered {"database":"shop"}');
   const archived = (): readonly string[] => readdirSync(join(archive, 'databases'));
+  const catalogs = async (): Promise<unknown> => [...(await catalogsIn(await archiveAt(archive)))];
+  expect(await catalogs()).toEqual([]);
   expect(archived()).toEqual([idOf(1)]);
   await expect.poll(shown, POLL).toMatch(/^cairn_archive_lag_bytes{database="shop"} 0$/m);
 
@@ -55,5 +73,15 @@ it('archives what this node leads, after failures too', async () => {
   await expect.poll(shown, POLL).not.toMatch(/^cairn_archive_last_success_\w+{database="shop"}/m);
   await expect.poll(archived, POLL).toEqual([idOf(1), idOf(2)]);
   await expect.poll(shown, POLL).toMatch(/^cairn_archive_last_success_\w+{database="carts"} \d{10}/m);
+  const archivedAt = (at: number): unknown => {
+    const databases = ['shop', 'carts'].map((name, index) => ({ databaseId: idOf(index + 1), name }));
+    return [[IDENTITY.clusterId, { revision: at, databases, keys: [] }]];
+  };
+  leaders.set(CATALOG_GROUP, NODE);
+  await expect.poll(catalogs, POLL).toEqual(archivedAt(7));
+  revision = 8;
+  onChange();
+  await expect.poll(catalogs, POLL).toEqual(archivedAt(8));
+  await expect.poll(shown, POLL).toMatch(/^cairn_archive_last_success_\w+{database="\(catalog\)"} \d{10}/m);
   expect([lines.length, existsSync(join(archive, 'segments'))]).toEqual([2, false]);
 });

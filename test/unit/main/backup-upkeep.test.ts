@@ -9,7 +9,14 @@ import { DirectoryStore } from '#objects';
 import { decodeManifest, encodeManifest } from '../../../src/archive/manifest.ts';
 import { backupCommand } from '../../../src/main/backup-command.ts';
 import { ArchivedHistory, ArchivingNode, DATABASE, newHash } from '../../support/archive/archived-history.ts';
-import { createEntry, groupOf, idOf, registerEntry, StoppedDirectory } from '../../support/cluster/stopped-node.ts';
+import {
+  createEntry,
+  groupOf,
+  IDENTITY,
+  idOf,
+  registerEntry,
+  StoppedDirectory,
+} from '../../support/cluster/stopped-node.ts';
 import { testDir } from '../../support/test-scope.ts';
 
 const NODE_3 = [replicaOf(toNodeId(3))];
@@ -98,6 +105,17 @@ describe('cairn backup verify', () => {
     expect(await run('verify', '--from', archive)).toMatchObject({ code: 0, out: expect.not.stringContaining('shop') });
   });
 
+  it('names a damaged catalog', async () => {
+    await archived();
+    const name = `catalogs/${IDENTITY.clusterId}/${IDENTITY.node}`;
+    const path = join(archive, name);
+    const bytes = readFileSync(path);
+    writeFileSync(path, bytes.subarray(1));
+    const err = `cairn backup verify: object ${name} of the archive cannot be used: it does not match its hash\n`;
+    expect(await run('verify', '--from', archive)).toMatchObject({ code: 1, err });
+    expect((await run('verify', '--from', archive, '--database', 'shop')).code).toBe(0);
+  });
+
   it('refuses whole objects with another history than the manifest says', async () => {
     await archived();
     change({ chainHash: 'ab'.repeat(32) });
@@ -128,7 +146,8 @@ describe('cairn backup prune', () => {
     expect(out).toBe(`shop (${DATABASE.id}): 6 manifests and ${before - after} tails removed\n`);
     expect(readdirSync(join(archive, 'databases', DATABASE.id, 'manifests'))).toHaveLength(64);
     const again = await run('prune', '--from', archive, '--ttl', '0s', '--json');
-    expect(JSON.parse(again.out)).toEqual([{ name: 'shop', databaseId: DATABASE.id, manifests: 0, tails: 0 }]);
+    const done = { name: 'shop', databaseId: DATABASE.id, faults: [], manifests: 0, tails: 0 };
+    expect(JSON.parse(again.out)).toEqual([done]);
   });
 
   it('removes nothing while an object of the newest backup is missing', async () => {

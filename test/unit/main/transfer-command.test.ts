@@ -1,61 +1,30 @@
 // Goal: events leave a database as lines and come into another one as they were, also after a failure in the middle; a
 // line that is no event is named, and nothing after it is committed. Method: both commands against one node, with
 // requests that fail where a test wants it.
-import { appendFileSync, createReadStream, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { appendFileSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { transferCommand } from '../../../src/main/transfer-command.ts';
 import { cairnIn } from '../../support/author-command.ts';
 import { HttpClient } from '../../support/http-client.ts';
 import { startTestServer, type TestServer } from '../../support/server.ts';
 import { endWithFile, testDir } from '../../support/test-scope.ts';
-
-interface Ran {
-  readonly code: number;
-  readonly out: string;
-  readonly err: string;
-}
+import { type Fate, type RunTransfer, transferWith } from '../../support/transfer.ts';
 
 let server: TestServer;
 let api: HttpClient;
 let file: string;
+let run: RunTransfer;
 
 beforeAll(async () => {
   server = await startTestServer();
   endWithFile(() => server[Symbol.asyncDispose]());
   api = new HttpClient(server.http);
+  run = transferWith(server.http);
 });
 
 beforeEach(() => {
   file = join(testDir(), 'events.ndjson');
 });
-
-/** Cut: the request does not arrive. Lost: the reply does not. */
-type Fate = 'sent' | 'cut' | 'lost';
-
-/** Runs a command. `send` is called before each of its requests. */
-async function run(line: string, send: (count: number) => Fate | Promise<Fate> = () => 'sent'): Promise<Ran> {
-  let [out, err, count] = ['', '', 0];
-  const [name, ...args] = line.split(' ');
-  const code = await transferCommand(name === 'export' ? 'export' : 'import', [...args, '--url', server.http], {
-    fetch: async (...request) => {
-      const fate = await send(++count);
-      const reply = fate === 'cut' ? undefined : await fetch(...request);
-      if (fate === 'sent' && reply !== undefined) return reply;
-      throw new Error(fate);
-    },
-    read: (path) => readFileSync(path, 'utf8'),
-    trust: () => undefined,
-    sleep: () => Promise.resolve(),
-    nowMs: () => 0,
-    isTerminal: false,
-    write: async (text) => void (out += text),
-    input: (path) => createReadStream(path, { highWaterMark: 100 }),
-    out: (text) => void (out += text),
-    err: (text) => void (err += text),
-  });
-  return { code, out, err };
-}
 
 const EVENT = { specversion: '1.0', source: '/shop/orders', type: 'order.placed' };
 
@@ -83,6 +52,13 @@ async function eventsOf(name: string): Promise<string> {
 function lines(count: number, from = 0): string {
   const all = Array.from({ length: count }, (_, place) => ({ ...EVENT, id: `e${from + place}`, data: { place } }));
   return all.map((event) => `${JSON.stringify(event)}\n`).join('');
+}
+
+/** Makes another database of the name, with these events. */
+async function recreate(name: string, ...ids: readonly string[]): Promise<void> {
+  await api.delete(`/databases/${name}`);
+  await api.create(name);
+  for (const id of ids) await api.commit(name, { ...EVENT, id });
 }
 
 async function filled(count: number): Promise<string> {
@@ -137,6 +113,36 @@ describe('cairn export', () => {
     expect((await run(`export --database ${name}`)).out).toBe(readFileSync(file, 'utf8'));
   });
 
+  it('leaves a file that begins like an export as it is', async () => {
+    const [name, empty] = [await shop(), await api.created()];
+    for (const text of ['{"id":"ada","name":"Ada"}', '{"id":7}', '{']) {
+      for (const database of text === '{' ? [empty] : [name, empty]) {
+        writeFileSync(file, text);
+        const { code, err } = await run(`export --database ${database} --to ${file}`);
+        expect([code, err]).toEqual([
+          1,
+          `cairn export: ${file} has something else than an export; name another file\n`,
+        ]);
+        expect(readFileSync(file, 'utf8')).toBe(text);
+      }
+    }
+  });
+
+  it('writes one file with another export of the database at once', async () => {
+    const name = await filled(2_500);
+    const command = `export --database ${name} --to ${file}`;
+    const codes: number[] = [];
+    const slow = await run(command, async (count): Promise<Fate> => {
+      if (count === 3) await api.commit(name, { ...EVENT, id: 'later' });
+      if (count > 2) codes.push((await run(count === 3 ? `${command} --at 3` : command)).code);
+      return 'sent';
+    });
+    expect(codes).toEqual([0, 0]);
+    expect(slow.err).toBe(`${name}: 2500 events, up to revision 3; --after 3 continues\n`);
+    expect(idsIn(readFileSync(file, 'utf8'))).toEqual([...countedIds(2_500), 'later']);
+    expect((await run(`export --database ${name}`)).out).toBe(readFileSync(file, 'utf8'));
+  });
+
   it.each(['{"a":1}', '{"a":1}\n', 'text\n{"id":', '\n'])(
     'leaves a file with something else as it is: %j',
     async (text) => {
@@ -162,13 +168,10 @@ describe('cairn export', () => {
     expect(readFileSync(file, 'utf8')).toBe(before);
   });
 
-  it('ends when the database is another one by now', async () => {
+  it.each([2, 3])('ends when the database is another one by request %d', async (changed) => {
     const name = await filled(1_500);
     const { code, err } = await run(`export --database ${name}`, async (count): Promise<Fate> => {
-      if (count < 3) return 'sent';
-      await api.delete(`/databases/${name}`);
-      await api.create(name);
-      for (const id of ['x', 'y']) await api.commit(name, { ...EVENT, id });
+      if (count === changed) await recreate(name, 'x', 'y');
       return 'sent';
     });
     expect([code, err]).toEqual([1, `cairn export: "${name}" is another database by now\n`]);
@@ -224,9 +227,40 @@ describe('cairn import', () => {
   it('names an event that an earlier import has not', async () => {
     const name = await filled(3);
     writeFileSync(file, lines(3).replace('e1', 'x1'));
-    const rule = 'but an earlier import, which has the line before, continued with "e1"';
-    const err = `cairn import: line 2 has the event "x1", ${rule}\n`;
-    expect(await run(`import --database ${name} --from ${file}`)).toEqual({ code: 1, out: '', err });
+    const rule = 'but the transaction that begins with the event of line 1 has "e1": lines were changed';
+    const { code, err } = await run(`import --database ${name} --from ${file}`);
+    expect([code, err]).toEqual([1, expect.stringContaining(`cairn import: line 2 has the event "x1", ${rule}`)]);
+  });
+
+  it('ends when the database is another one by now', async () => {
+    const name = await api.created();
+    writeFileSync(file, lines(2_500));
+    const { code, err } = await run(`import --database ${name} --from ${file}`, async (count): Promise<Fate> => {
+      if (count === 2) await recreate(name);
+      return 'sent';
+    });
+    expect([code, err]).toEqual([1, expect.stringContaining(`"${name}" is another database by now\n`)]);
+  });
+
+  it('into an empty database refuses to split a transaction of the export', async () => {
+    const [from, to] = [await shop(), await api.created()];
+    const whole = (await run(`export --database ${from}`)).out;
+    writeFileSync(file, whole.slice(0, whole.indexOf('\n') + 1));
+    const command = `import --database ${to} --from ${file}`;
+    expect((await run(`${command} --into-empty`)).code).toBe(0);
+    writeFileSync(file, whole);
+    const rule = 'lines 2 to 2: events of their transaction are committed without them';
+    expect((await run(`${command} --into-empty`)).err).toContain(`cairn import: ${rule}`);
+    expect((await run(command)).out).toBe(`${to}: 4 events, 3 of them new, up to revision 4\n`);
+  });
+
+  it.each(['', 'two\nlines', 'ключ'])('does not show a key that is none: %j', async (key) => {
+    const [name, keyFile] = [await api.created(), `${file}.key`];
+    writeFileSync(keyFile, key);
+    writeFileSync(file, lines(1));
+    const err = `cairn import: --key-file ${keyFile} must contain a key in one line, and nothing else\n`;
+    const done = await run(`import --database ${name} --from ${file} --key-file ${keyFile}`);
+    expect(done).toEqual({ code: 1, out: '', err });
   });
 
   it('says that events have other ids', async () => {
@@ -239,7 +273,9 @@ describe('cairn import', () => {
   it.each([
     ['{"id":"x"}', 'The input is malformed: line[1002].specversion is required, "1.0" (and 2 more)'],
     ['{"id":', 'line 1002 is not JSON: column 7: expected a value; found the end'],
-    ['7', 'The input is malformed: line[1002]'],
+    ['7', 'line 1002 must be a JSON object, not number'],
+    ['[{"id":"x"}]', 'line 1002 must be a JSON object, not array'],
+    ['\u0000\u0000', 'line 1002 is not JSON'],
     [
       `{"id":"x","revision":1,"index":0,${JSON.stringify(EVENT).slice(1)}`,
       'The input is malformed: line[1002].index must not',
@@ -276,12 +312,20 @@ describe('cairn import', () => {
     const names = { id: '/eventId', source: '/streamId', type: '/eventType', time: '/created', data: '/data' };
     writeFileSync(
       mapping,
-      JSON.stringify({ ...names, position: '/eventNumber', old: true, subject: '/metadata/user' }),
+      JSON.stringify({
+        ...names,
+        position: '/eventNumber',
+        old: true,
+        subject: '/metadata/user',
+        dataschema: '/shema',
+      }),
     );
     const first = `"eventId":"5f","eventType":"placed","eventNumber":4,"created":"2026-01-02T03:04:05.1234567Z"`;
     writeFileSync(file, `{"streamId":"order-1",${first},"data":{"n":1.50},"metadata":{"user":"ada"}}\n\n`);
     appendFileSync(file, '{"streamId":"order-1","eventId":6,"eventType":"paid","eventNumber":5,"data":null}');
-    expect((await run(`import --database ${name} --from ${file} --mapping ${mapping}`)).code).toBe(0);
+    const { code, out } = await run(`import --database ${name} --from ${file} --mapping ${mapping}`);
+    const rest = 'no line has what the mapping says of "dataschema"\n';
+    expect([code, out]).toEqual([0, `${name}: 2 events, 2 of them new, up to revision 1\n${rest}`]);
     const served = /"revision":1,"index":\d,"recordedtime":"[^"]*",?/g;
     const stored = (await run(`export --database ${name}`)).out.replaceAll(served, '').replaceAll(',}', '}');
     const time = '"time":"2026-01-02T03:04:05.1234567Z"';
@@ -307,6 +351,10 @@ describe('the command line', () => {
     ['export', '--database is ""; it must be the name of a database'],
     ['export --database shop --after x', '--after is "x"; it must be a revision'],
     ['export --database shop --from f', '--from is only for import'],
+    ['export --database shop --format csv', '--format is "csv"; it must be ndjson or parquet'],
+    ['export --database shop --format parquet', '--to is missing: parquet needs a file'],
+    ['export --database shop --url http://ada:secret@localhost', '--url is'],
+    ['export --database shop --url http://localhost:3000/cairn', '--url is'],
     ['import --database shop', '--from is missing: a file with events, or - for stdin'],
     ['import --database shop --from f more', 'unexpected argument "more'],
   ])('%s', async (line, message) => {

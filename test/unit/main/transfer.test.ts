@@ -2,7 +2,7 @@
 // busy server is asked again. Method: the functions alone, with made up chunks, events and replies.
 import { describe, expect, it } from 'vitest';
 import { parseJson, writeJson } from '#model';
-import { linesOf } from '../../../src/main/event-lines.ts';
+import { eventLinesOf, linesOf } from '../../../src/main/event-lines.ts';
 import { mapEvent } from '../../../src/main/event-mapping.ts';
 import { openApi } from '../../../src/main/http-api.ts';
 import { batchesOf, eventsOf } from '../../../src/main/import-events.ts';
@@ -60,6 +60,30 @@ describe('a line', () => {
   });
 });
 
+describe('a long line', () => {
+  it('is refused, so that nothing of its middle is lost', async () => {
+    const pad = 'x'.repeat(8 * 1024 * 1024);
+    const records = `{"id":"a"}\n{"before":"${pad}","data":1,"after":"${pad}","id":"b"}`;
+    const numbers: number[] = [];
+    const reading = (async () => {
+      for await (const [number] of linesOf(chunked(records, 65_536))) numbers.push(number);
+    })();
+    await expect(reading).rejects.toThrow('line 2 is longer than 8388608 bytes');
+    expect(numbers).toEqual([1]);
+  });
+});
+
+describe('an answer', () => {
+  it('is refused when an event in it has no position', () => {
+    const event = (more: string): string => `{"id":"a",${EVENT}${more}}`;
+    const reply = (...events: readonly string[]): Buffer =>
+      Buffer.from(`{"events":[${events.join()}],"has_more":false}`);
+    const whole = event(',"revision":1,"index":0');
+    expect(eventLinesOf(reply(whole))?.lines).toHaveLength(1);
+    expect(eventLinesOf(reply(whole, event(',"revision":1')))).toBeUndefined();
+  });
+});
+
 describe('a mapping', () => {
   it.each([
     ['{"id":"/a"}', '{"a":"x"}', '"id":"x"'],
@@ -75,7 +99,7 @@ describe('a mapping', () => {
     const [rules, node] = [mapping, record].map((text) => parseJson(Buffer.from(text)));
     if (rules?.kind !== 'object' || node === undefined || node.kind === 'fault') throw new Error('no JSON');
     const expected = members === '0.3' ? '{"specversion":"0.3"}' : `{"specversion":"1.0"${members && `,${members}`}}`;
-    expect(writeJson(mapEvent(node, rules))).toBe(expected);
+    expect(writeJson(mapEvent(node, { ...rules, missing: new Set() }))).toBe(expected);
   });
 });
 

@@ -1,7 +1,7 @@
 // Goal: a directory is an object store, whose objects are whole and durable when a call has ended, and never there in
 // part (X6). Method: the conformance tests of the port; what a crash leaves; the order of system calls, by strace.
 import { spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { contentOf } from '#archive';
@@ -21,6 +21,16 @@ describe('a directory of objects', () => {
     await store.put('segments/aa', contentOf(Buffer.from('first')));
     writeFileSync(join(dir, 'segments', '.partial-1'), 'fir');
     expect(await store.list('')).toEqual(['segments/aa']);
+  });
+
+  it('removes what a crash has left of an object an hour ago', async () => {
+    const dir = testDir();
+    await new DirectoryStore(dir).put('segments/aa', contentOf(Buffer.from('first')));
+    for (const name of ['.partial-old', '.partial-new', 'old']) writeFileSync(join(dir, 'segments', name), 'fir');
+    const old = new Date(Date.now() - 3_700_000);
+    for (const name of ['.partial-old', 'old']) utimesSync(join(dir, 'segments', name), old, old);
+    await new DirectoryStore(dir).put('segments/bb', contentOf(Buffer.from('second')));
+    expect(readdirSync(join(dir, 'segments')).toSorted()).toEqual(['.partial-new', 'aa', 'bb', 'old']);
   });
 
   it('leaves no other file behind, also after a failure', async () => {
