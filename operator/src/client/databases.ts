@@ -34,7 +34,7 @@ export class GrpcDatabases extends ChannelClient {
     return reply && databaseOf(reply);
   }
 
-  /** As it was at most ten seconds ago; undefined when no node that answered knows the database yet. */
+  /** Its state of at most ten seconds ago; undefined when no node that answered knows the database yet. */
   async describe({ id }: Database): Promise<Placed | undefined> {
     const isIt = ({ databaseId }: Described): boolean => databaseId === id;
     const known = descriptions.get(this.channel);

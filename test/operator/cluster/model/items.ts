@@ -81,7 +81,7 @@ export function setOf(pod: string): string | undefined {
   return /^(.*)-\d+$/.exec(pod)?.[1];
 }
 
-/** Whether a StatefulSet has a pod of this name, which is one of its pods. */
+/** Returns whether a StatefulSet has a pod of this name, which is one of its pods. */
 export function isWithin({ replicas, ordinals }: Pick<Spec, 'replicas' | 'ordinals'>, name: string): boolean {
   const at = ordinalOf(name) - (ordinals?.start ?? 0);
   return at >= 0 && at < replicas;
