@@ -15,7 +15,7 @@
  *   TM4  Slow readers of unsent bytes, however many, delay neither small slices, which need no room, nor small replies,
  *        which have a budget of their own, nor quick readers, which have a quarter that others do not get.
  *
- * Invariants of gRPC (T10 is in work-queue.ts; T9, T12 and T13 in shares.ts, stream-limits.ts, reading-turns.ts):
+ * Invariants of gRPC (T10 is in work-queue.ts; T9 and T12 in shares.ts and stream-limits.ts):
  *   T1  A call ends exactly once, with one status; later output is dropped, and its signal is aborted.
  *   T2  However a request is cut into frames, a handler sees whole messages; each message of a reply has a frame of its
  *       own.

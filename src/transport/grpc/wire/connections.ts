@@ -28,7 +28,6 @@ import { type ListenPlace, listenAddress } from '../../server-options.ts';
 import { CallStream, type CallStreamParts, type MethodRule, type PeerConnection, STREAM_BYTES } from './call-stream.ts';
 import type { FrameFault } from './frame-reader.ts';
 import type { EndReason, WireParts } from './parts.ts';
-import { type ReadHandle, ReadingTurns, readHandleOf } from './reading-turns.ts';
 import { HEAD_LIMITS, headFault } from './request-headers.ts';
 import { BEYOND_WASTE, ConnectionStreams } from './stream-limits.ts';
 
@@ -78,23 +77,16 @@ const NO_METHOD: MethodRule = {
 
 const SWEEP_EVERY_MS = 1_000;
 
-/** Parts of a connection that has a session. */
-interface Served extends PeerConnection {
-  /** Its native reading handle. */
-  readonly handle: ReadHandle;
-}
-
 export class Connections {
   readonly #parts: WireParts;
   /** The methods that are served, by path. */
   readonly #rules: ReadonlyMap<string, MethodRule>;
   readonly #server: Server;
   readonly #places: ConnectionPlaces;
-  readonly #turns = new ReadingTurns();
   readonly #floods: FrameFloods;
   /** The session of each open connection; undefined until it has one. */
   readonly #sessions = new Map<Socket, ServerHttp2Session | undefined>();
-  readonly #served = new WeakMap<Http2Session, Served>();
+  readonly #served = new WeakMap<Http2Session, PeerConnection>();
   readonly #streams = new Slots<CallStream>();
   readonly #peers = new WeakMap<object, CallStream>();
   readonly #onCreated = (message: unknown): void => this.#created(message);
@@ -188,13 +180,10 @@ export class Connections {
   }
 
   #begin(socket: Socket, streams: ConnectionStreams, requests: RequestBytes): void {
-    const handle = readHandleOf(socket);
-    this.#turns.opened(handle);
-    socket.once('close', () => this.#turns.closed(handle));
     const session = performServerHandshake(socket, HTTP2_OPTIONS);
     this.#sessions.set(socket, session);
     const onCrumbs = (): void => this.#endConnection(session, 'pieces');
-    this.#served.set(session, { handle, streams, requests, onCrumbs });
+    this.#served.set(session, { streams, requests, onCrumbs });
     this.#keepAlive(session);
     // A session with an error is closed.
     session.on('error', IGNORE);
@@ -235,7 +224,6 @@ export class Connections {
     const served = session && this.#served.get(session);
     if (session === undefined || served === undefined) return;
     const { streams, requests } = served;
-    this.#turns.came(served.handle);
     if (!streams.tryOpen()) {
       if (!streams.wastes(BEYOND_WASTE)) this.#endConnection(session, 'flood');
       this.#refuse(stream);
