@@ -162,3 +162,19 @@ it('a store that has joined as a learner is refused as a voter, and the reverse'
   expect(await ask(4, false)).toEqual({ kind: 'refused', reason });
   expect(await ask(3, true)).toMatchObject({ kind: 'refused', reason: expect.stringMatching(/node 3, .* false/) });
 });
+
+it('the damaged replica of a learner leads to no placement (C46)', async () => {
+  const { world, learner } = await poolWorld();
+  await join(world, [LEARNER]);
+  const group = await created(world, 'shop');
+  await world.until(() => isLearnerOf(world, group), 'a learner of the group');
+  await world.until(() => bindingOf(learner, group)?.isSettled === true, 'a settled placement');
+  await world.pass(3_000);
+  const entries = (): number =>
+    learner.log.durable.filter((each) => 'group' in each && each.group === CATALOG_GROUP).length;
+  const before = entries();
+  learner.core.damaged(group);
+  await world.pass(10_000);
+  expect(entries()).toBe(before);
+  expect(isLearnerOf(world, group)).toBe(true);
+});
