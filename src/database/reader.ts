@@ -113,16 +113,17 @@ export class DatabaseReader {
     return this.#row(key, readNumberRow);
   }
 
-  /** Position of the record of a revision, which is applied and not 0; of the one after all, the end of the history. */
+  /** Position of the record of a revision, which is applied and not 0. */
   start(revision: number): number {
-    const found = this.positionIn(this.keys.position(revision));
-    if (found !== undefined) return found;
-    const applied = this.applied();
-    if (applied !== undefined && applied.revision === revision - 1) return applied.end;
-    // It may have been applied just now.
     const start = this.positionIn(this.keys.position(revision));
     if (start === undefined) throw unexpectedRow(this.keys.position(revision), 'the position of a record is missing');
     return start;
+  }
+
+  /** Position after the record of a revision, which is applied: where the next one begins, or the history ends. */
+  end(revision: number): number {
+    const applied = this.applied();
+    return applied?.revision === revision ? applied.end : this.start(revision + 1);
   }
 
   /** The transaction of a revision that is applied and not 0, without its events: a large one costs no more. */
@@ -191,14 +192,16 @@ export class DatabaseReader {
 
   /**
    * The transactions from position `from` on, where one begins, to `to`, where a record ends: about so many bytes of
-   * them, and one at least. They have no gap. Control records between them are passed over, and a long one is not read.
+   * them, at least one and at most `limit`. They have no gap. Control records between them are passed over, and a long
+   * one is not read.
    */
   transactions(
     { from, to }: HistoryRange,
     bytes: number,
+    limit: number = Number.POSITIVE_INFINITY,
   ): readonly StoredTransaction[] | Promise<readonly StoredTransaction[]> {
     if (from >= to) return [];
-    return this.#read({ from, to }, bytes, (all, wanted) => this.#cut(all, { from, bytes: wanted }));
+    return this.#read({ from, to }, bytes, (all, wanted) => this.#cut(all, { from, bytes: wanted, limit }));
   }
 
   /** Whole records of every kind, in the same way: at most so many bytes of them, but one at least. */
@@ -288,11 +291,11 @@ export class DatabaseReader {
   /** Undefined when the first transaction is longer than `all`. */
   #cut(
     all: Uint8Array,
-    wanted: { readonly from: number; readonly bytes: number },
+    wanted: { readonly from: number; readonly bytes: number; readonly limit: number },
   ): readonly StoredTransaction[] | undefined {
     const transactions: StoredTransaction[] = [];
     let at = 0;
-    while (at < all.length && at < wanted.bytes) {
+    while (at < all.length && at < wanted.bytes && transactions.length < wanted.limit) {
       const position = wanted.from + at;
       const skipped = at === 0 ? 0 : controlLength(all, at);
       if (skipped > 0) {

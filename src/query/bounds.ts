@@ -52,5 +52,5 @@ const BYTES_PER_ROW = 2048;
 
 /** Cost of walking the history in the revisions of the bounds, in rows of an index. Reads two rows. */
 export function historyCost(reader: DatabaseReader, { first, last }: Pick<Bounds, 'first' | 'last'>): number {
-  return (reader.start(last + 1) - reader.start(first)) / BYTES_PER_ROW;
+  return (reader.end(last) - reader.start(first)) / BYTES_PER_ROW;
 }

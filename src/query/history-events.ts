@@ -55,7 +55,8 @@ export class HistoryEvents implements EventChunks {
 
   async visit(left: number, visitor: EventVisitor): Promise<number | undefined> {
     if (this.#misses >= this.#missesMax && !(await this.#leap())) return undefined;
-    const transactions = await this.#scan.next();
+    // Each transaction has an event, so that `left` of them are enough where all events are selected.
+    const transactions = await this.#scan.next(this.#test === undefined ? left : undefined);
     if (transactions === undefined) return undefined;
     let count = 0;
     for (const transaction of transactions) count += this.#visitEach(transaction, left - count, visitor);

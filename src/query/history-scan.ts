@@ -42,7 +42,7 @@ export class HistoryScan {
   /** The remaining revisions, both inclusive. */
   #first: number;
   #last: number;
-  /** Upwards, the position after the last of them, once it was looked up. */
+  /** The position after the last of them, once it is known. */
   #end: number | undefined;
   /** Mean size of a transaction in the last slice downwards. */
   #transactionBytes: number | undefined;
@@ -55,18 +55,21 @@ export class HistoryScan {
   }
 
   /**
-   * The next transactions of the range, in its direction; empty when the next one must wait for room; undefined at the
-   * end.
+   * The next transactions of the range, in its direction and at most `limit`; empty when the next one must wait for
+   * room; undefined at the end.
    */
-  async next(): Promise<readonly StoredTransaction[] | undefined> {
+  async next(limit: number = Number.POSITIVE_INFINITY): Promise<readonly StoredTransaction[] | undefined> {
     if (this.#first > this.#last) return undefined;
     const isForward = this.#options.direction === 'forward';
     const bytes = this.#sliceBytes === 0 ? SLICE_BYTES_FIRST : this.#sliceBytes * SLICE_GROWTH;
     this.#sliceBytes = Math.min(bytes, this.#options.pace.bytes);
-    const transactions = await (isForward ? this.#sliceUp() : this.#sliceDown());
+    const transactions = await (isForward ? this.#sliceUp(limit) : this.#sliceDown(limit));
     const admitted = this.#admitted(this.#verified(isForward ? transactions : transactions.toReversed()));
     if (isForward) this.#first += admitted.length;
-    else this.#last -= admitted.length;
+    else {
+      this.#last -= admitted.length;
+      this.#end = admitted.at(-1)?.position ?? this.#end;
+    }
     return admitted;
   }
 
@@ -77,20 +80,25 @@ export class HistoryScan {
 
   /** Skips to this revision, which is a remaining one. */
   skipTo(revision: number): void {
-    if (this.#options.direction === 'reverse') this.#last = revision;
-    else this.#first = revision;
+    if (this.#options.direction === 'forward') this.#first = revision;
+    else if (revision !== this.#last) {
+      this.#last = revision;
+      this.#end = undefined;
+    }
   }
 
-  #sliceUp(): Slice | Promise<Slice> {
-    this.#end ??= this.#reader.start(this.#last + 1);
-    return this.#reader.transactions({ from: this.#reader.start(this.#first), to: this.#end }, this.#sliceBytes);
+  #sliceUp(limit: number): Slice | Promise<Slice> {
+    this.#end ??= this.#reader.end(this.#last);
+    // A few transactions are probably within twice their mean size.
+    const bytes = Math.min(this.#sliceBytes, limit * Math.ceil((2 * this.#end) / this.#last));
+    return this.#reader.transactions({ from: this.#reader.start(this.#first), to: this.#end }, bytes, limit);
   }
 
   /** The last transactions, of up to twice as many bytes as the slice should have; at least one. */
-  #sliceDown(): Slice | Promise<Slice> {
-    const to = this.#reader.start(this.#last + 1);
+  #sliceDown(limit: number): Slice | Promise<Slice> {
+    const to = (this.#end ??= this.#reader.end(this.#last));
     this.#transactionBytes ??= to / this.#last;
-    let count = Math.max(1, Math.floor(this.#sliceBytes / this.#transactionBytes));
+    let count = Math.max(1, Math.min(limit, Math.floor(this.#sliceBytes / this.#transactionBytes)));
     for (; ; count = Math.floor(count / 2)) {
       const first = Math.max(this.#first, this.#last - count + 1);
       const from = this.#reader.start(first);

@@ -29,7 +29,7 @@ export function scanLogBatches(source: DatabaseSource, scan: LogScan): AsyncGene
   const { first, last } = boundsOf({ at, revisions: revisionsOf(scan), direction });
   return slicesOf(reader, scan, async (pace) => {
     const history = new HistoryScan(reader, { direction, first, last, pace });
-    return { next: async (left) => (await history.next())?.slice(0, left) };
+    return { next: (left) => history.next(left) };
   });
 }
 
