@@ -6,6 +6,9 @@ import { nearestName } from '#base';
 import { COUNTED } from './rate-limits.ts';
 import { RELAYED, SHOWN } from './relay.ts';
 
+/** All of ours begin with it, and some of other software. */
+export const OWN_PREFIX = 'x-';
+
 export const OF_CLIENTS: readonly string[] = [
   'x-batch-id',
   'x-last-seen-revision',
@@ -40,7 +43,7 @@ export function namedIn(header: string | undefined): ReadonlySet<string> {
 
 /** Rule that a header breaks, by its lowercase name; undefined when it is known or not ours. */
 export function headerRule(name: string): string | undefined {
-  if (!name.startsWith('x-') || KNOWN.has(name)) return undefined;
+  if (!name.startsWith(OWN_PREFIX) || KNOWN.has(name)) return undefined;
   const meant = nearestName(name, OF_CLIENTS, EDITS_MAX);
   if (meant !== undefined) return `is unknown: use ${meant}`;
   return name.startsWith('x-cairn-') ? `is unknown: use ${OF_CLIENTS.join(', ')}` : undefined;

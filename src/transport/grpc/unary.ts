@@ -67,12 +67,20 @@ export function write<Request extends { readonly databaseName: string }, Reply>(
 }
 
 export interface MessageType<Message> {
-  encode(message: Message): BinaryWriter;
+  encode(message: Message, writer?: BinaryWriter): BinaryWriter;
 }
 
 /** google.protobuf.Empty. */
-export const EMPTY: MessageType<object> = { encode: () => new BinaryWriter() };
+export const EMPTY: MessageType<object> = { encode: (_message, into = new BinaryWriter()) => into };
+
+/** Its memory is used again for the next reply. Undefined: the last reply was long, or was not encoded. */
+let writer: BinaryWriter | undefined;
+const WRITER_BYTES_MAX = 64 * 1024;
 
 export function frameReply<Message>(type: MessageType<Message>, message: Message): Uint8Array {
-  return frame(type.encode(message).finish());
+  const used = writer ?? new BinaryWriter();
+  writer = undefined;
+  const framed = frame(type.encode(message, used).finish());
+  if (framed.length <= WRITER_BYTES_MAX) writer = used;
+  return framed;
 }

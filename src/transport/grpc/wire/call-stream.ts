@@ -250,6 +250,7 @@ export class CallStream implements Opening, MessageListener {
     clearTimeout(this.#timer);
     this.#frames.drop();
     this.call?.closed();
+    this.stream.push = Readable.prototype.push;
   }
 
   /**

@@ -88,7 +88,6 @@ export class Connections {
   readonly #sessions = new Map<Socket, ServerHttp2Session | undefined>();
   readonly #served = new WeakMap<Http2Session, PeerConnection>();
   readonly #streams = new Slots<CallStream>();
-  readonly #peers = new WeakMap<object, CallStream>();
   readonly #onCreated = (message: unknown): void => this.#created(message);
   readonly #sweeping: NodeJS.Timeout;
   #freeProbes = 0;
@@ -190,10 +189,10 @@ export class Connections {
     streams.onRaise = (maxConcurrentStreams) => {
       if (!session.destroyed && !session.closed) session.settings({ maxConcurrentStreams });
     };
-    session.on('stream', (stream: object, _headers: unknown, _flags: unknown, raw: readonly string[]) => {
+    session.on('stream', (stream: Served, _headers: unknown, _flags: unknown, raw: readonly string[]) => {
       requests.count += headBytes(raw);
       if (raw.length > 2 * HEAD_LIMITS.headerPairsMax) this.#endConnection(session, 'headers');
-      else this.#peers.get(stream)?.headers.handOn(raw);
+      else stream[PEER]?.headers.handOn(raw);
     });
     if (this.#isClosing) session.close();
   }
@@ -243,10 +242,13 @@ export class Connections {
     if (isFree) this.#freeProbes += 1;
     const peer = this.#peerOf(stream, headers, { rule, open, connection: served });
     const number = this.#streams.add(peer);
-    stream.on('close', () => {
+    stream[PEER] = peer;
+    stream.once('close', () => {
       this.#closed(stream, session, streams);
       this.#streams.remove(number);
       if (isFree) this.#freeProbes -= 1;
+      // node:http2 may keep a closed stream until V8 collects the whole heap; the call must not stay with it.
+      stream[PEER] = undefined;
       peer.closed();
     });
   }
@@ -277,7 +279,6 @@ export class Connections {
     const { rule } = parts;
     const fault = headFault(headers, rule.taken) ?? (rule === NO_METHOD ? unknownMethod(headers[':path']) : undefined);
     const peer = new CallStream(stream, headers, this.#parts, parts);
-    this.#peers.set(stream, peer);
     if (fault !== undefined) {
       peer.refuse(fault);
       if (fault.isFlood === true && stream.session !== undefined) this.#endConnection(stream.session, 'headers');
@@ -302,8 +303,15 @@ function unknownMethod(path: string = ''): FrameFault {
   return { what: `There is no method ${quote(path)}; ${where}`, code: 'unimplemented' };
 }
 
+const PEER = Symbol('CallStream');
+
+/** A property of the stream: entries of a WeakMap cost several times as much, most of it in garbage collection. */
+interface Served extends ServerHttp2Stream {
+  [PEER]?: CallStream | undefined;
+}
+
 interface Creation {
-  readonly stream: ServerHttp2Stream;
+  readonly stream: Served;
   readonly headers: IncomingHttpHeaders;
 }
 

@@ -61,7 +61,7 @@ export class Output {
     const stream = this.#stream;
     stream.respond(listOf(headers, encoding), WAIT_FOR_TRAILERS);
     const all = trailers === undefined ? OK_TRAILERS : { ...OK_TRAILERS, ...trailers };
-    stream.on('wantTrailers', () => stream.sendTrailers(all));
+    stream.once('wantTrailers', () => stream.sendTrailers(all));
     if (framed.length < SMALL_BYTES) stream.end(framed);
     else this.#send(framed, 0, left);
   }
@@ -87,7 +87,7 @@ export class Output {
     if (this.#isAnswered || stream.destroyed || stream.closed) return;
     this.#hasBegun = true;
     stream.respond(listOf(headers, encoding), WAIT_FOR_TRAILERS);
-    stream.on('wantTrailers', () => stream.sendTrailers(this.#trailers));
+    stream.once('wantTrailers', () => stream.sendTrailers(this.#trailers));
   }
 
   /**

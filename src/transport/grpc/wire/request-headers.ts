@@ -7,7 +7,7 @@
  * (grpc-go's issue 1824 decides the same for its server).
  */
 import type { IncomingHttpHeaders } from 'node:http2';
-import { headerRule, untakenRule } from '../../own-headers.ts';
+import { headerRule, OWN_PREFIX, untakenRule } from '../../own-headers.ts';
 import { type FrameFault, isPacking, type Packing } from './frame-reader.ts';
 import type { Fields } from './status.ts';
 
@@ -149,13 +149,14 @@ export function headFault(headers: IncomingHttpHeaders, taken: readonly string[]
   }
   const fault = mediaFault(headers);
   if (fault !== undefined) return fault;
-  for (const [name, value] of Object.entries(headers)) {
-    const rule = headerRule(name) ?? untakenRule(name, taken);
-    if (rule !== undefined) return headerFault(name, rule, String(value));
+  for (const name in headers) {
+    const rule = name.startsWith(OWN_PREFIX) ? (headerRule(name) ?? untakenRule(name, taken)) : undefined;
+    if (rule !== undefined) return headerFault(name, rule, String(headers[name]));
   }
   for (const name of ASKING) {
-    const value = String(headers[name] ?? '');
-    if (!PRINTABLE.test(value)) return headerFault(name, 'must consist of printable ASCII characters', value);
+    const value = headers[name];
+    if (typeof value === 'string' && !PRINTABLE.test(value))
+      return headerFault(name, 'must consist of printable ASCII characters', value);
   }
   return timeoutFault(headers);
 }
