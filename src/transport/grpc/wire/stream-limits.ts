@@ -14,7 +14,7 @@
  * number never sends it.
  *
  *   T12  A client that respects its number of streams has no stream refused for that reason, and keeps its connection,
- *        unless it cancels 1,000 streams at once, or 500 a second, more than are answered. Then the connection ends.
+ *        unless it cancels twice as many at once, or 500 a second, more than are answered. Then the connection ends.
  */
 
 import type { Place } from '../../connection-places.ts';
@@ -25,8 +25,8 @@ const TIMES_OPEN = 2;
 export const STREAM_WASTE = 4;
 export const BEYOND_WASTE = 16;
 
-/** Waste at which a connection ends, and its decrease in a second. */
-export const WASTE_MAX = 4_000;
+/** Waste for each of its streams at which a connection ends, and the decrease of all waste in a second. */
+export const WASTE_PER_STREAM: number = TIMES_OPEN * STREAM_WASTE;
 export const WASTE_PER_SECOND = 2_000;
 
 /** A piece of a request with fewer bytes is small: it costs as much time as a large one. */
@@ -93,7 +93,7 @@ export class ConnectionStreams {
     const nowMs = performance.now();
     this.#waste = count + Math.max(0, this.#waste - (WASTE_PER_SECOND * (nowMs - this.#wasteMs)) / 1_000);
     this.#wasteMs = nowMs;
-    return this.#waste <= WASTE_MAX;
+    return this.#waste <= WASTE_PER_STREAM * this.#streamsMax;
   }
 
   #settle(): void {

@@ -2,7 +2,7 @@
 // in pieces of given sizes.
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { frame } from '../../../../src/transport/grpc/wire/framing.ts';
-import { SMALL_PIECE_BYTES, WASTE_MAX } from '../../../../src/transport/grpc/wire/stream-limits.ts';
+import { SMALL_PIECE_BYTES, WASTE_PER_STREAM } from '../../../../src/transport/grpc/wire/stream-limits.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { type Frames, frameOf, grpcHeaders, openFrames } from '../../../support/http2-frames.ts';
 import { framed, prefix } from '../../../support/raw-grpc.ts';
@@ -12,6 +12,8 @@ const [DATA, HEADERS] = [0, 1];
 const [END_STREAM, END_HEADERS] = [1, 4];
 const ENHANCE_YOUR_CALM = 11;
 const REQUEST_BYTES_MAX = 60_000;
+/** More than a connection with 128 streams may send. */
+const PIECES = 4 * 128 * WASTE_PER_STREAM;
 
 let at: SmallService;
 
@@ -37,8 +39,8 @@ function replyOn({ received }: Frames, stream: number): { readonly bytes: number
 
 it('a client that sends thousands of bytes one by one loses its connection, and no other client does', async () => {
   await using frames = await openFrames(at.port);
-  const part = Buffer.concat([prefix(REQUEST_BYTES_MAX), new Uint8Array(2 * WASTE_MAX)]);
-  for (let stream = 1; stream <= 5; stream += 2) frames.write(call(stream, part.subarray(0, WASTE_MAX), 1));
+  const part = Buffer.concat([prefix(REQUEST_BYTES_MAX), new Uint8Array(2 * PIECES)]);
+  for (let stream = 1; stream <= 5; stream += 2) frames.write(call(stream, part.subarray(0, PIECES), 1));
   frames.write(call(7, part, 1));
   await eventually(() => expect(frames.isClosed).toBe(true));
   expect([frames.goAway, at.endings]).toEqual([ENHANCE_YOUR_CALM, ['pieces']]);

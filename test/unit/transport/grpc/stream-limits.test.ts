@@ -34,16 +34,27 @@ it.each([
   (cancelled, answered, isKept) => {
     let keeps = true;
     const close = (perSecond: number, isAnswered: boolean): void => {
-      for (let n = 0; n < perSecond / 50; n++) keeps = streams.tryOpen() && streams.closed(isAnswered) && keeps;
+      for (let n = 0; n < perSecond / 100; n++) keeps = streams.tryOpen() && streams.closed(isAnswered) && keeps;
     };
-    for (let ms = 0; ms < 20_000; ms += 20) {
+    for (let ms = 0; ms < 20_000; ms += 10) {
       close(cancelled, false);
       close(answered, true);
-      vi.advanceTimersByTime(20);
+      vi.advanceTimersByTime(10);
     }
     expect(keeps).toBe(isKept);
   },
 );
+
+it.each([
+  ['its', MOST, 2 * MOST],
+  ['more', 4 * MOST, 8 * MOST],
+])('a connection with %s streams may have twice as many cancelled at once', (_name, raised, cancelled) => {
+  streams.lasting(MOST / 2, raised);
+  for (let n = 0; n < cancelled; n++) streams.tryOpen();
+  const kept = Array.from({ length: cancelled }, () => streams.closed(false));
+  expect(kept).not.toContain(false);
+  expect(streams.tryOpen() && streams.closed(false)).toBe(false);
+});
 
 it('a connection gets more streams once, when half of its streams are long calls', () => {
   const told: number[] = [];
