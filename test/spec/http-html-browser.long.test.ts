@@ -221,7 +221,7 @@ describe.skipIf(lacksTool('chromium'))('SPEC-HTTP-HTML: a browser', { timeout: B
     expect(await tail.locator('tbody tr').count()).toBe(200);
     expect(complaints).toEqual([]);
     await api.delete(`/databases/${own}`);
-    await tail.getByText('The database is gone').waitFor();
+    await tail.getByText('The database was deleted').waitFor();
   });
 
   it('shows the OpenAPI document in Swagger UI', async () => {
