@@ -61,15 +61,12 @@ export class ClusterInformers {
 
   /** Changes of a cluster and of its objects. Kubernetes nodes change every few seconds, so they are not among them. */
   get sources(): readonly Source[] {
-    const synced = this.#kubeNodes?.synced ?? Promise.resolve();
-    const nodes: Source = { synced, subscribe: () => () => undefined };
-    const owned = [...this.#owned.values()].map((each) => sourceOf(each, clusterKeysOf));
     return [
       sourceOf(this.clusters),
       sourceOf(this.#pods, clusterKeysOf),
       sourceOf(this.#claims, clusterKeysOf),
-      nodes,
-      ...owned,
+      ...[...this.#owned.values()].map((each) => sourceOf(each, clusterKeysOf)),
+      ...(this.#kubeNodes === undefined ? [] : [sourceOf(this.#kubeNodes, () => [])]),
     ];
   }
 

@@ -6,7 +6,7 @@
  * Invariants:
  *   KM18  Equal events within SERIES_MS are one series with a count, which is written once per WRITE_MS.
  *   KM19  The number of series, of pending writes and of new events per time is bounded. Events above a bound are
- *         dropped and counted.
+ *         dropped.
  */
 import type { Api } from './api.ts';
 import { hasCode } from './api-error.ts';
@@ -54,7 +54,6 @@ export class EventRecorder {
   readonly #series = new Map<string, Series>();
   #written: Promise<void> = Promise.resolve();
   #pending = 0;
-  #dropped = 0;
   #budget = BURST;
   #refilledMs: number;
 
@@ -62,10 +61,6 @@ export class EventRecorder {
     this.#api = api;
     this.#options = options;
     this.#refilledMs = api.runtime.nowMs();
-  }
-
-  get dropped(): number {
-    return this.#dropped;
   }
 
   record(regarding: KubeObject, text: EventText): void {
@@ -99,10 +94,7 @@ export class EventRecorder {
 
   #begin(key: string, regarding: KubeObject, { type, reason, action, note }: EventText): void {
     const nowMs = this.#api.runtime.nowMs();
-    if (!this.#isAffordable(nowMs)) {
-      this.#dropped += 1;
-      return;
-    }
+    if (!this.#isAffordable(nowMs)) return;
     const { namespace = 'default', name, uid } = regarding.metadata;
     const suffix = Math.floor(this.#api.runtime.random() * 2 ** 48).toString(16);
     const begin = name.slice(0, NAME_LENGTH_MAX).replace(/[-.]+$/, '');
@@ -138,10 +130,7 @@ export class EventRecorder {
   }
 
   #write(send: () => Promise<unknown>): void {
-    if (this.#pending >= PENDING_MAX) {
-      this.#dropped += 1;
-      return;
-    }
+    if (this.#pending >= PENDING_MAX) return;
     this.#pending += 1;
     this.#written = this.#written
       .then(send)

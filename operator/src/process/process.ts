@@ -84,11 +84,9 @@ export class OperatorProcess {
 
   async #check(over: AbortController, signal: AbortSignal): Promise<void> {
     const { api, onError } = this.#options;
-    await delay(api.runtime, END_CHECK_MS, signal);
     while (!signal.aborted) {
-      const isOver = await this.#isOver().catch(onError);
-      if (isOver === true) over.abort();
       await delay(api.runtime, END_CHECK_MS, signal);
+      if (!signal.aborted && (await this.#isOver().catch(onError)) === true) over.abort();
     }
   }
 }

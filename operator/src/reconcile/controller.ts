@@ -7,11 +7,12 @@ import {
   type EventRecorder,
   type Informer,
   type Kind,
+  pathOf,
   type Source,
   sourceOf,
 } from '../kube/index.ts';
 import type { Clusters } from './clusters.ts';
-import { setFinalizer } from './finalizer.ts';
+import { finalizersOf } from './finalizer.ts';
 import type { Resource } from './status.ts';
 
 export interface ResourceOptions<Item extends Resource, Client> {
@@ -69,8 +70,11 @@ export function resourceController<
     plan: (world) => parts.plan(world).map((action) => ({ action, world })),
     isIrreversible: ({ action }) => parts.isRepeatable?.(action) !== true,
     act: async ({ action, world }) => {
-      if (action.kind === 'hold' || action.kind === 'release')
-        await setFinalizer(api, { kind, object: world.resource }, parts.finalizer, action.kind === 'hold');
+      const { resource } = world;
+      if (action.kind === 'hold' || action.kind === 'release') {
+        const metadata = finalizersOf(resource, parts.finalizer, action.kind === 'hold');
+        await api.patch(pathOf(kind, resource.metadata), { metadata }, 'merge');
+      }
       await parts.act(action, world);
     },
     // A pass that acted reports nothing: its world has changed, and the next pass observes it.

@@ -1,5 +1,4 @@
 /** Finalizers: the API server keeps a deleted object until the operator has removed what is outside of Kubernetes. */
-import { type Api, type Kind, pathOf } from '../kube/index.ts';
 import type { Resource } from './status.ts';
 
 /** `true`: the finalizer is removed although something outside is left. */
@@ -11,17 +10,15 @@ export function hasFinalizer({ metadata: { finalizers = [] } }: Resource, finali
   return finalizers.includes(finalizer);
 }
 
-/** Adds or removes a finalizer. Fails with 409 when the object is no longer at the observed version. */
-export async function setFinalizer(
-  api: Api,
-  { kind, object }: { readonly kind: Kind; readonly object: Resource },
+/** A patch that adds or removes a finalizer. Fails with 409 when the object is no longer at the observed version. */
+export function finalizersOf(
+  { metadata }: Resource,
   finalizer: string,
   isWanted: boolean,
-): Promise<void> {
-  const { resourceVersion, finalizers = [] } = object.metadata;
+): Readonly<Record<string, unknown>> {
+  const { resourceVersion, finalizers = [] } = metadata;
   const others = finalizers.filter((one) => one !== finalizer);
-  const metadata = { resourceVersion, finalizers: isWanted ? [...others, finalizer] : others };
-  await api.patch(pathOf(kind, object.metadata), { metadata }, 'merge');
+  return { finalizers: isWanted ? [...others, finalizer] : others, resourceVersion };
 }
 
 /** Returns true when a deletion is given up: a person asks for it, or it has taken too long. */

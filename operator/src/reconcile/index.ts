@@ -12,6 +12,6 @@
  */
 export { type ClusterState, Clusters, inNamespace, lackOfCluster, ofCluster, readyCluster } from './clusters.ts';
 export { type ResourceController, type ResourceOptions, resourceController } from './controller.ts';
-export { hasFinalizer, isAbandoned } from './finalizer.ts';
+export { finalizersOf, hasFinalizer, isAbandoned } from './finalizer.ts';
 export { matches } from './selector.ts';
 export { claimOn, commonStatus, conditionOf } from './status.ts';

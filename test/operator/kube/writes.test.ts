@@ -146,14 +146,14 @@ describe('a recorder of events', () => {
     expect(errors).toEqual(['Error: connection refused']);
   });
 
-  it('drops and counts events above a burst and one in ten seconds (KM19)', async () => {
+  it('drops events above a burst and one in ten seconds (KM19)', async () => {
     const { recorder: events, events: written, runtime } = recorder();
     for (let count = 0; count < 1_000; count += 1) events.record(regarding, text(`note ${count}`));
     await settled();
-    expect([written().length, events.dropped]).toEqual([25, 975]);
+    expect(written()).toHaveLength(25);
     await runtime.advance(20_000);
     for (let count = 0; count < 10; count += 1) events.record(regarding, text(`later ${count}`));
     await settled();
-    expect([written().length, events.dropped]).toEqual([27, 983]);
+    expect(written()).toHaveLength(27);
   });
 });

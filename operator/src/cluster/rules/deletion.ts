@@ -3,7 +3,7 @@
  * while there is more to delete: volumes, or pods without an owner.
  */
 import { CAIRN_CLUSTER } from '../../api/index.ts';
-import { hasFinalizer } from '../../reconcile/index.ts';
+import { finalizersOf, hasFinalizer } from '../../reconcile/index.ts';
 import { type Action, wait } from '../actions.ts';
 import { CLAIM, FINALIZER, isTerminating, POD, STATEFUL_SET } from '../kinds.ts';
 import { lostClaims } from '../refounded.ts';
@@ -43,8 +43,6 @@ export function finalizer(world: World): readonly Action[] | undefined {
 }
 
 function finalizers({ cluster }: World, isWanted: boolean): Action {
-  const { finalizers: found = [], resourceVersion } = cluster.metadata;
-  const others = found.filter((each) => each !== FINALIZER);
-  const body = { metadata: { finalizers: isWanted ? [...others, FINALIZER] : others, resourceVersion } };
+  const body = { metadata: finalizersOf(cluster, FINALIZER, isWanted) };
   return { kind: 'patch', of: CAIRN_CLUSTER, object: cluster, body };
 }
