@@ -15,7 +15,7 @@ import {
   type Secret,
   textIn,
 } from '../kube/index.ts';
-import { KEYS, mountedSecrets, PORTS, podDomain, serviceHost } from '../objects/index.ts';
+import { KEYS, mountedSecrets, PORTS, podDomain, poolOf, serviceHost } from '../objects/index.ts';
 import type { Endpoint, Identity, TLSFiles } from './channel.ts';
 
 const CACHED_MS = 60_000;
@@ -79,11 +79,12 @@ export class Identities {
     return endpoints;
   }
 
-  /** The metrics ports of its nodes. */
+  /** The metrics ports of its nodes, without learners that are out of service. */
   async metricsOf(cluster: CairnCluster): Promise<readonly Endpoint[]> {
     const identity = await this.of(cluster);
     const { members = [] } = cluster.status ?? {};
-    return members.map(({ name }) => ({ address: nodeAddress(cluster, name, 'metrics'), identity }));
+    const counted = members.filter(({ name, ready }) => ready || poolOf(cluster, name) === 'voters');
+    return counted.map(({ name }) => ({ address: nodeAddress(cluster, name, 'metrics'), identity }));
   }
 
   async #read({ metadata: { namespace, uid } }: CairnCluster, sources: Sources): Promise<Identity> {

@@ -116,6 +116,19 @@ it('asks each node with the Secrets that its pod has mounted, because the spec m
   ]);
 });
 
+it('reads the calls of a component from all voters, and from those learners that are in service (KC14)', async () => {
+  const ready = { 'shop-0': true, 'shop-1': false, 'shop-learners-0': true, 'shop-learners-1': false };
+  const members = Object.entries(ready).map(([name, isReady]) => ({ name, ready: isReady }));
+  const open = { ...CLUSTER.spec, auth: { enabled: false }, tls: { disabled: true } };
+  const found = await secretsOf({}).metricsOf({
+    ...CLUSTER,
+    spec: open,
+    status: { members },
+  } as unknown as CairnCluster);
+  const names = ['shop-0', 'shop-1', 'shop-learners-0'];
+  expect(found.map((each) => each.address)).toEqual(names.map((name) => nodeAddress(CLUSTER, name, 'metrics')));
+});
+
 it('describes a database that no node leads without a leader (KC4, KC9)', () => {
   // Two of the field databases: name is field 1 of each, leader is field 7.
   const led = [0x0a, 3, ...Buffer.from('led'), 7 << 3, 2];
