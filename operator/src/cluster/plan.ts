@@ -1,10 +1,11 @@
 /**
- * The plan for a cluster: rules in order of precedence. The first one that applies decides, so that one change happens
- * at a time. All of it is pure.
+ * The plan for a cluster: lists of rules in order of precedence. The first rule of a list that applies decides for the
+ * list, so that one change happens at a time. Each pool has a list, and that of the voters comes first: it never waits
+ * for learners. All of it is pure.
  *
  * Invariants:
- *   KC1  The operator stops a node in service only while all other members are in service, and have been for
- *        stableSeconds.
+ *   KC1  The operator stops a voter in service only while all other voters are in service, and have been for
+ *        stableSeconds; and a learner only while all other nodes are.
  *   KC2  It never takes the quorum: a majority of the voters is in service without the node that it stops, replaces or
  *        removes. A single node is the exception: it restarts, and is never replaced.
  *   KC3  A pod is removed by a lower number of replicas only after its node was removed from the cluster, which moves
@@ -21,7 +22,7 @@
  *        while a database has no leader: it may need the replica that the node has.
  *   KC10 A plan follows from the CairnCluster that the API server has then, and its status changes only over that version.
  *        The deletion or change of an object names its uid. Objects and finalizers of other parties stay.
- *   KC11 Volumes grow to autoGrow.maxSize at most, and only after the last growth has ended.
+ *   KC11 Volumes grow to autoGrow.maxSize at most, and because of a full one only after its last growth has ended.
  *   KC12 The nodes are stopped together only for a spec.recovery whose id was not carried out yet, while the voters that
  *        may come back are no majority. The data of the survivor changes only while no pod of a node exists, and with
  *        the code of that data in acceptLoss. The claim of the survivor is never deleted; the others are deleted after
@@ -29,56 +30,49 @@
  *   KC13 The StatefulSet is deleted under its pods only when it owns all of them, because Kubernetes deletes the pods
  *        that it adopts meanwhile; and only while the CairnCluster has a finalizer, because Kubernetes keeps pods without
  *        an owner.
- *   KC14 Learners are part of no quorum: the repair and the removal of a voter never wait for one, and the removal of a
- *        learner needs no other node in service. A change of the pods reaches learners before voters.
+ *   KC14 Learners are part of no quorum: but for KC5 and KC12, what is done for voters never waits for a learner. The
+ *        removal of a learner needs no other node in service.
  */
+import { POOLS, type Pool } from '../objects/index.ts';
 import type { Action } from './actions.ts';
 import { deletion, finalizer } from './rules/deletion.ts';
 import { finalize } from './rules/finalize.ts';
-import { install, unwanted } from './rules/objects.ts';
+import { install, installRest, unwanted } from './rules/objects.ts';
 import { recovery } from './rules/recovery.ts';
 import { refound, stop, waitToStop } from './rules/refounding.ts';
 import { awaited, lost, mark, orphans } from './rules/repair.ts';
 import { fix, roll, undo } from './rules/roll.ts';
-import { abandonRetirement, reuse, scaleDown } from './rules/scale.ts';
+import { abandonRetirement, reuse, scale } from './rules/scale.ts';
 import { recreateSet, resize } from './rules/storage.ts';
 import type { World } from './world.ts';
 
-type Rule = (world: World) => readonly Action[] | undefined;
+type Rule = (world: World, pool: Pool) => readonly Action[] | undefined;
 
-const RULES: Readonly<Record<string, Rule>> = {
-  deletion,
-  finalizer,
-  refound,
-  stop,
-  recovery,
-  undo,
-  abandonRetirement,
-  reuse,
-  install,
-  unwanted,
-  fix,
-  mark,
-  lost,
-  orphans,
-  waitToStop,
-  scaleDown,
-  roll,
-  finalize,
-  awaited,
+/** While one of them applies, the rules of the pools wait. */
+const OF_CLUSTER: readonly Rule[] = [deletion, finalizer, refound, stop, recovery];
+
+const OF_POOLS: Readonly<Record<Pool, readonly Rule[]>> = {
+  voters: [undo, abandonRetirement, reuse, install, fix, mark, lost, orphans, waitToStop, scale, roll, awaited],
+  learners: [abandonRetirement, reuse, install, fix, mark, lost, orphans, scale, roll, awaited],
 };
 
-const STORAGE_RULES: Readonly<Record<string, Rule>> = { resize, recreateSet };
+const OF_VOLUMES: readonly Rule[] = [resize, recreateSet];
+
+/** No node waits for what they do. */
+const LAST: readonly Rule[] = [installRest, unwanted, finalize];
 
 export function plan(world: World): readonly Action[] {
-  const decided = firstOf(RULES, world);
-  if (world.cluster.metadata.deletionTimestamp !== undefined) return decided;
-  return [...decided, ...firstOf(STORAGE_RULES, world)];
+  const first = firstOf(OF_CLUSTER, world);
+  if (world.cluster.metadata.deletionTimestamp !== undefined) return first;
+  const volumes = firstOf(OF_VOLUMES, world);
+  if (first.length > 0) return [...first, ...volumes];
+  const pools = POOLS.flatMap((pool) => firstOf(OF_POOLS[pool], world, pool));
+  return [...pools, ...volumes, ...firstOf(LAST, world)];
 }
 
-function firstOf(rules: Readonly<Record<string, Rule>>, world: World): readonly Action[] {
-  for (const rule of Object.values(rules)) {
-    const actions = rule(world) ?? [];
+function firstOf(rules: readonly Rule[], world: World, pool: Pool = 'voters'): readonly Action[] {
+  for (const rule of rules) {
+    const actions = rule(world, pool) ?? [];
     if (actions.length > 0) return actions;
   }
   return [];

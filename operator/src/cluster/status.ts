@@ -9,7 +9,7 @@ import type { Action } from './actions.ts';
 import { bytesOf, isReady } from './kinds.ts';
 import { isBelowFinal, isUniform, levelToRaise } from './rules/finalize.ts';
 import { recoveryIDOf } from './rules/recovery.ts';
-import { fullMemberOf } from './rules/storage.ts';
+import { fullMembersOf } from './rules/storage.ts';
 import { storageSize, wantedOf } from './wanted.ts';
 import {
   ailmentAmong,
@@ -195,7 +195,7 @@ function storage(world: World): Finding {
     ({ status }) => status?.phase !== 'Bound' || bytesOf(status.capacity?.storage) < bytesOf(size),
   );
   if (small !== undefined) return no('Growing', `claim ${small.metadata.name} does not have ${size} yet`);
-  const full = fullMemberOf(world);
+  const [full] = fullMembersOf(world);
   return full === undefined ? yes('Healthy') : no('NearlyFull', `the volume of ${full.name} is nearly full`);
 }
 

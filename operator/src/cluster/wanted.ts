@@ -63,15 +63,21 @@ function podCount(world: World, pool: Pool): number {
   const wanted = wantedIn(world, pool);
   const found = replicasOf(world, pool);
   if (isStopped(cluster)) return pool === 'voters' && firstPodOf(world) !== undefined ? 1 : 0;
+  // A volume of a removed node is deleted before its ordinal has a pod again.
+  const raisedFrom = (least: number): number => {
+    for (let ordinal = least; ordinal < wanted; ordinal += 1)
+      if (isReleased(memberOf(world, ordinal, pool).claim)) return ordinal;
+    return Math.max(wanted, least);
+  };
   const isPart = found === 0 || (sets[pool]?.spec.ordinals?.start ?? 0) > 0;
   if (found === undefined || (isPart && cluster.status?.clusterID !== undefined)) {
     // The StatefulSet was deleted under its pods or with its volumes kept, or a recovery has stopped the nodes. The
     // nodes are members of the cluster.
-    return Math.max(wanted, ...keptIn(world, pool).map((ordinal) => ordinal + 1));
+    return raisedFrom(Math.max(0, ...keptIn(world, pool).map((ordinal) => ordinal + 1)));
   }
   const isEnding = found === 0 && podsIn(world, pool).length > 0;
   if (isEnding || (pool === 'voters' && isStillborn(world))) return 0;
-  if (wanted >= found) return wanted;
+  if (wanted >= found) return raisedFrom(found);
   const { claim, node } = memberOf(world, found - 1, pool);
   const isGone = description?.isConfirmed === true && (node === undefined || node.state === 'removed');
   return isGone && (claim === undefined || isReleased(claim)) ? found - 1 : found;
@@ -90,7 +96,7 @@ function keptIn(world: World, pool: Pool): readonly number[] {
  * Returns true when a cluster waits for more nodes than there can be and was never founded. Its pods have the list of
  * the first nodes from their start, so all of them are removed before fewer are started.
  */
-export function isStillborn(world: World): boolean {
+function isStillborn(world: World): boolean {
   const { cluster, description } = world;
   const found = replicasOf(world, 'voters') ?? 0;
   if (found <= cluster.spec.replicas || cluster.status?.clusterID !== undefined || description !== undefined)

@@ -121,11 +121,11 @@ export function isOwnerOfPods(world: World): boolean {
 }
 
 /** Nodes that were not removed and that no member runs any more: lost ones, whose volume another node has replaced. */
-export function orphansOf(world: World): readonly ClusterNode[] {
-  const nodes = nodesOf(world);
-  const prefix = `${world.cluster.metadata.name}-`;
-  const current = new Set(membersOf(world).map(({ node }) => node?.id));
-  return nodes.filter(({ id, name, answers }) => name.startsWith(prefix) && !current.has(id) && !answers);
+export function orphansOf(world: World, pool: Pool): readonly ClusterNode[] {
+  const current = new Set(membersIn(world, pool).map(({ node }) => node?.id));
+  return nodesOf(world).filter(
+    ({ id, name, answers }) => poolOf(world.cluster, name) === pool && !current.has(id) && !answers,
+  );
 }
 
 /** Why a member is not in full service; undefined when it is. */

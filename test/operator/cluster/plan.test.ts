@@ -130,6 +130,13 @@ const deletedSet: Change = (world) => ({
   ),
   isApplied: ({ kind }) => kind !== 'StatefulSet',
 });
+const withRest: Change = (world) => ({
+  ...world,
+  render: (facts) => [
+    ...world.render(facts),
+    { apiVersion: 'networking.k8s.io/v1', kind: 'Ingress', metadata: { name: 'shop', namespace: 'events' } },
+  ],
+});
 const oldClaim: Change = (world) => {
   const labels = { 'cairn.dev/released': '3' };
   const status = { capacity: { storage: '1Gi' } };
@@ -259,9 +266,37 @@ const EXAMPLES: readonly Example[] = [
     [released, withClaim('shop-2', { deletionTimestamp: AGO })],
     /^delete Pod shop-2: .* !shop-2$/,
   ],
+  [
+    'an ordinal whose removed pod hangs, more replicas, a drained node',
+    [
+      withReplicas(5),
+      oldClaim,
+      withClaim('shop-3', { deletionTimestamp: AGO }),
+      marked('shop-0', 1_000),
+      withNode(1, { isDraining: true }),
+    ],
+    /^undrain 1 /,
+  ],
+  [
+    'an ordinal whose removed pod hangs, more replicas, an outdated pod out of service',
+    [withReplicas(5), oldClaim, withClaim('shop-3', { deletionTimestamp: AGO }), outdated, unready, silent(2)],
+    /^delete Pod shop-1: .* !shop-1$/,
+  ],
+  [
+    'an ordinal whose removed pod hangs, more replicas',
+    [withReplicas(5), oldClaim, withClaim('shop-3', { deletionTimestamp: AGO })],
+    /^wait the volume of shop-3 is being deleted$/,
+    'Scaling',
+    'ScalingUp',
+  ],
 
   ['no StatefulSet', [held, ...unapplied], /^apply .*"replicas":3/],
   ['no StatefulSet, fewer replicas', [held, withReplicas(1), ...unapplied], /^apply .*"replicas":3/],
+  [
+    'an object that no pod needs is not applied, a lost node',
+    [...lost, withRest, (world) => ({ ...world, isApplied: ({ kind }) => kind !== 'Ingress' })],
+    /^delete \w+Claim data-shop-1: .*, apply Ingress {}$/,
+  ],
   ['a StatefulSet that is being deleted', [held, deletedSet], /^$/],
   ['an object that is not wanted', [unwanted], /^delete \w+ other: the spec no longer wants it$/],
   [
@@ -345,7 +380,8 @@ const EXAMPLES: readonly Example[] = [
 
   ['a full volume', [full, growing('40Gi')], /^patch data-shop-0 .*"25Gi".*, patch data-shop-1 .*, patch data-shop-2 /],
   ['a full volume near the cap', [full, growing('22Gi')], /^patch data-shop-0 .*"22Gi"/, 'NearlyFull'],
-  ['a full volume that grows', [full, growing('40Gi'), holding('shop-1', '10Gi')], /^$/, 'Growing'],
+  ['a full volume that grows', [full, growing('40Gi'), holding('shop-0', '10Gi')], /^$/, 'Growing'],
+  ['a full volume, another one that grows', [full, growing('40Gi'), holding('shop-1', '10Gi')], /^patch .*"25Gi"/],
   ['a full volume, an old claim', [full, growing('40Gi'), oldClaim], /^patch data-shop-0 .*"25Gi"/],
   [
     'a node that cannot start, its disk is full',

@@ -19,7 +19,7 @@ import { type Action, expectedOf, record, wait } from '../actions.ts';
 import { CLAIM, DATA, isReady, isTerminating, POD, type Pod, sinceMs } from '../kinds.ts';
 import { endOf, firstPodOf, founderOf, lostClaims } from '../refounded.ts';
 import { wantedOf } from '../wanted.ts';
-import { causeOf, isReleased, isStopped, nodesOf, votersOf, type World } from '../world.ts';
+import { causeOf, isReleased, isStopped, nodesOf, podsIn, votersOf, type World } from '../world.ts';
 import { changesOf } from './objects.ts';
 
 /** Exit codes of the command when it has changed nothing. */
@@ -44,7 +44,7 @@ export function waitToStop(world: World): readonly Action[] | undefined {
   const voters = votersOf(world);
   const able = voters.filter((voter) => voter.answers || mayReturn(voter, world));
   if (voters.length > 0 && 2 * able.length <= voters.length) {
-    const named = world.pods.map((pod) => ({ name: pod.metadata.name, pod }));
+    const named = podsIn(world, 'voters').map((pod) => ({ name: pod.metadata.name, pod }));
     const expects = expectedOf(named.filter(({ name }) => name !== survivor.name));
     return [{ ...record(cluster, { recoveryStage: 'Stopped' }, 'all nodes stop for spec.recovery'), expects }];
   }

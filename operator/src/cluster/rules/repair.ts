@@ -4,24 +4,14 @@
  * A node is lost when it does not answer, its pod is not ready, and the reason lasts: its volume is lost or is on a
  * Kubernetes node that is gone, the Kubernetes node of its pod is gone or not ready, or it was removed by hand.
  */
-
-import { POOLS } from '../../objects/index.ts';
+import type { Pool } from '../../objects/index.ts';
 import { type Action, expectedOf, metadataPatch, wait } from '../actions.ts';
 import { CLAIM, isReady, isTerminating, LOST_ANNOTATION, POD, sinceMs, volumeNodeOf } from '../kinds.ts';
-import {
-  ailmentAmong,
-  hasQuorumWithout,
-  type Member,
-  membersIn,
-  membersOf,
-  orphansOf,
-  stayingIn,
-  type World,
-} from '../world.ts';
+import { ailmentAmong, hasQuorumWithout, type Member, membersIn, orphansOf, stayingIn, type World } from '../world.ts';
 
 /** Records since when a node is lost. A pod that is not ready does not show it: its node may answer all the time. */
-export function mark(world: World): readonly Action[] | undefined {
-  return membersOf(world).flatMap((member): readonly Action[] => {
+export function mark(world: World, pool: Pool): readonly Action[] | undefined {
+  return membersIn(world, pool).flatMap((member): readonly Action[] => {
     const { claim, pod } = member;
     if (claim === undefined) return [];
     const isMarked = claim.metadata.annotations?.[LOST_ANNOTATION] !== undefined;
@@ -34,16 +24,14 @@ export function mark(world: World): readonly Action[] | undefined {
 }
 
 /** KC2, KC4. */
-export function lost(world: World): readonly Action[] | undefined {
+export function lost(world: World, pool: Pool): readonly Action[] | undefined {
   const { cluster, description } = world;
   if (cluster.spec.repair.policy === 'Manual' || description?.isConfirmed !== true) return undefined;
-  // scaleDown waits for the members that stay.
-  const staying = POOLS.flatMap((pool) => stayingIn(world, pool));
-  const found = staying.filter((member) => isOverdue(member, world));
-  const [target] = found;
+  // The rule scale waits for the members that stay.
+  const target = stayingIn(world, pool).find((member) => isOverdue(member, world));
   if (target === undefined) return undefined;
   const { name, claim, pod } = target;
-  const others = staying.filter((member) => member.pool === 'voters' && !found.includes(member));
+  const others = stayingIn(world, 'voters').filter((member) => !isOverdue(member, world));
   const ailment = ailmentAmong(others, world);
   if (ailment !== undefined) return wait('RepairWaits', `${name} is not replaced yet: ${ailment}`);
   if (!hasQuorumWithout(target, world)) return undefined;
@@ -61,18 +49,18 @@ export function lost(world: World): readonly Action[] | undefined {
 }
 
 /** Waits for the time at which a lost node is replaced. Meanwhile the status says why it is lost. */
-export function awaited(world: World): readonly Action[] | undefined {
+export function awaited(world: World, pool: Pool): readonly Action[] | undefined {
   if (world.cluster.spec.repair.policy === 'Manual') return undefined;
-  const member = membersOf(world).find((each) => causeOf(each, world) !== undefined && !isOverdue(each, world));
+  const member = membersIn(world, pool).find((each) => causeOf(each, world) !== undefined && !isOverdue(each, world));
   if (member === undefined) return undefined;
   const why = `${member.name} is lost: ${causeOf(member, world)}`;
   return wait('RepairWaits', `${why}; it is replaced after repair.afterSeconds`);
 }
 
 /** Removes nodes from the cluster whose place another node has taken. */
-export function orphans(world: World): readonly Action[] | undefined {
-  if (world.description?.isConfirmed !== true || world.sets.voters === undefined) return undefined;
-  const node = orphansOf(world).find(({ state }) => state === 'active');
+export function orphans(world: World, pool: Pool): readonly Action[] | undefined {
+  if (world.description?.isConfirmed !== true) return undefined;
+  const node = orphansOf(world, pool).find(({ state }) => state === 'active');
   if (node === undefined || ailmentAmong(membersIn(world, 'voters'), world) !== undefined) return undefined;
   return [{ kind: 'decommission', node: node.id, name: node.name }];
 }

@@ -1,6 +1,6 @@
 /**
- * Rules that replace the pods whose template has changed, one after the other, those of learners first. repair.ts
- * replaces pods of lost nodes.
+ * Rules that replace the pods of a pool whose template has changed, one after the other. repair.ts replaces pods of
+ * lost nodes.
  *
  * ```
  *   outdated ──> marked and drained ──> no leaderships left, or drainTimeoutSeconds ──> deleted ──> ready, caught up,
@@ -10,6 +10,7 @@
  * The mark is an annotation of the pod with the time, so any operator continues or undoes what another one began. A
  * learner has no leaderships, and is not drained.
  */
+import type { Pool } from '../../objects/index.ts';
 import { type Action, expectedOf, metadataPatch, wait } from '../actions.ts';
 import { containerOf, DRAIN_ANNOTATION, isReady, isTerminating, POD, type Pod } from '../kinds.ts';
 import { wantedOf } from '../wanted.ts';
@@ -36,18 +37,18 @@ interface Target {
 }
 
 /** Replaces an outdated pod that is out of service. It waits for nothing: it may be what everything else waits for. */
-export function fix(world: World): readonly Action[] | undefined {
-  const target = targetOf(world);
+export function fix(world: World, pool: Pool): readonly Action[] | undefined {
+  const target = targetOf(world, pool);
   return target === undefined || target.isInService ? undefined : [replacementOf(target.member, [target.member])];
 }
 
-export function roll(world: World): readonly Action[] | undefined {
-  const target = targetOf(world);
+export function roll(world: World, pool: Pool): readonly Action[] | undefined {
+  const target = targetOf(world, pool);
   if (target === undefined) return undefined;
   const { member, obstacle } = target;
-  const { pool, pod, node, name } = member;
+  const { pod, node, name } = member;
   if (obstacle !== undefined) return wait('RollWaits', `pod ${name} is not replaced yet: ${obstacle}`);
-  const replaced = replacementOf(member, membersOf(world));
+  const replaced = replacementOf(member, neededBy(pool, world));
   if (node === undefined || pool === 'learners' || isAlone(world)) return [replaced];
   const drain: Action = { kind: 'drain', node: node.id, name };
   const startMs = drainStartMs(pod);
@@ -62,9 +63,9 @@ export function roll(world: World): readonly Action[] | undefined {
 }
 
 /** Puts nodes into service again that were drained and are not to be replaced now (KC6). */
-export function undo(world: World): readonly Action[] | undefined {
-  const target = targetOf(world);
-  for (const { name, pod, node } of membersOf(world)) {
+export function undo(world: World, pool: Pool): readonly Action[] | undefined {
+  const target = targetOf(world, pool);
+  for (const { name, pod, node } of membersIn(world, pool)) {
     if (pod === undefined || isTerminating(pod) || drainStartMs(pod) === undefined) continue;
     if (target?.member.name === name && target.obstacle === undefined) continue;
     // A node that does not answer may be drained nevertheless.
@@ -79,12 +80,12 @@ function replacementOf({ pod }: Target['member'], expected: readonly Member[]): 
   return { kind: 'delete', of: POD, object: pod, why: 'its template has changed', expects: expectedOf(expected) };
 }
 
-/** The pod to replace next, of a learner or with the least leaderships; undefined: there is none, or none may be. */
-function targetOf(world: World): Target | undefined {
+/** The pod to replace next, with the least leaderships; undefined: there is none, or none may be. */
+function targetOf(world: World, pool: Pool): Target | undefined {
   const { strategy, paused } = world.cluster.spec.update;
   const { hashes } = wantedOf(world);
   if (strategy === 'OnDelete' || isBelowFinal(world)) return undefined;
-  const outdated = membersOf(world).flatMap((member) => {
+  const outdated = membersIn(world, pool).flatMap((member) => {
     const { pod } = member;
     return pod !== undefined && !isTerminating(pod) && isOutdated(member, hashes) ? [{ ...member, pod }] : [];
   });
@@ -94,7 +95,6 @@ function targetOf(world: World): Target | undefined {
   if (broken !== undefined) return { member: broken, isInService: false, obstacle: undefined };
   const [next] = [
     ...begun,
-    ...open.filter(({ pool }) => pool === 'learners'),
     ...open.toSorted((one, other) => leadsOf(one) - leadsOf(other) || other.ordinal - one.ordinal),
   ];
   return next && { member: next, isInService: true, obstacle: obstacleOf(next, world) };
@@ -114,13 +114,18 @@ function obstacleOf(target: Member, world: World): string | undefined {
   if (world.description?.isConfirmed !== true) return 'the cluster does not answer, or has no leader of its catalog';
   const { replicas } = world.cluster.spec;
   if ((replicasOf(world, 'voters') ?? 0) < replicas) return `there are not ${replicas} pods yet`;
-  const others = membersOf(world).filter(({ name }) => name !== target.name);
+  const others = neededBy(target.pool, world).filter(({ name }) => name !== target.name);
   const ailment = ailmentAmong(others, world);
   if (ailment !== undefined) return ailment;
   const unstable = others.find((member) => !isStable(member, world));
   if (unstable !== undefined) return `pod ${unstable.name} has been ready for less than update.stableSeconds`;
   if (isAlone(world) || hasQuorumWithout(target, world)) return undefined;
   return 'without it too few voters of the catalog are in service';
+}
+
+/** The members that must be in service while one of a pool is replaced. */
+function neededBy(pool: Pool, world: World): readonly Member[] {
+  return pool === 'voters' ? membersIn(world, pool) : membersOf(world);
 }
 
 /** Returns true when a cluster has one node beside its learners, which cannot be drained. */

@@ -7,18 +7,16 @@
  * ```
  * One node of a pool leaves at a time, the one of the highest ordinal first.
  */
-
-import { POOLS, type Pool } from '../../objects/index.ts';
-import { type Action, expectedOf, metadataPatch, wait } from '../actions.ts';
+import type { Pool } from '../../objects/index.ts';
+import { type Action, metadataPatch, wait } from '../actions.ts';
 import { CLAIM, isTerminating, POD, RELEASED_LABEL, RETIRING_ANNOTATION } from '../kinds.ts';
-import { isStillborn } from '../wanted.ts';
 import {
   ailmentAmong,
   drainStartMs,
   isReleased,
   type Member,
   memberOf,
-  membersOf,
+  membersIn,
   replicasOf,
   stayingIn,
   type World,
@@ -26,24 +24,24 @@ import {
 } from '../world.ts';
 
 /** Deletes claims of removed nodes whose ordinals are used again: their data has moved to other nodes. */
-export function reuse(world: World): readonly Action[] | undefined {
-  const ordinalsOf = (pool: Pool): readonly number[] => Array.from({ length: wantedIn(world, pool) }, (_, at) => at);
-  for (const member of POOLS.flatMap((pool) => ordinalsOf(pool).map((ordinal) => memberOf(world, ordinal, pool)))) {
-    const { name, claim, pod } = member;
+export function reuse(world: World, pool: Pool): readonly Action[] | undefined {
+  for (let ordinal = 0; ordinal < wantedIn(world, pool); ordinal += 1) {
+    const { name, claim, pod } = memberOf(world, ordinal, pool);
     if (claim === undefined || !isReleased(claim)) continue;
     const why = `node ${claim.metadata.labels?.[RELEASED_LABEL]} was removed, and ${name} joins as a new one`;
-    if (!isTerminating(claim)) return [{ kind: 'delete', of: CLAIM, object: claim, why, expects: unready(member) }];
-    if (pod === undefined || isTerminating(pod)) return wait('ScalingUp', `the volume of ${name} is being deleted`);
-    return [{ kind: 'delete', of: POD, object: pod, why, expects: unready(member) }];
+    // The pod of a removed node is never ready.
+    const expects = [{ name, uid: pod?.metadata.uid, readyMs: undefined }];
+    if (!isTerminating(claim)) return [{ kind: 'delete', of: CLAIM, object: claim, why, expects }];
+    if (pod !== undefined && !isTerminating(pod)) return [{ kind: 'delete', of: POD, object: pod, why, expects }];
   }
   return undefined;
 }
 
 /** Keeps a node that was about to leave when spec.replicas or spec.learners was raised again. */
-export function abandonRetirement(world: World): readonly Action[] | undefined {
+export function abandonRetirement(world: World, pool: Pool): readonly Action[] | undefined {
   const { description } = world;
   if (description?.isConfirmed !== true) return undefined;
-  for (const { pool, ordinal, name, claim } of membersOf(world)) {
+  for (const { ordinal, name, claim } of membersIn(world, pool)) {
     const retiring = claim?.metadata.annotations?.[RETIRING_ANNOTATION];
     if (claim === undefined || retiring === undefined || ordinal >= wantedIn(world, pool)) continue;
     const node = description.nodes.find(({ id }) => id === Number(retiring));
@@ -54,14 +52,13 @@ export function abandonRetirement(world: World): readonly Action[] | undefined {
   return undefined;
 }
 
-export function scaleDown(world: World): readonly Action[] | undefined {
-  // An action of one pool does not wait for the other one.
-  return POOLS.flatMap((pool) => lower(world, pool) ?? []);
-}
-
-function lower(world: World, pool: Pool): readonly Action[] | undefined {
+/** Removes a node when there are too many. More are started by the StatefulSet, whose number of pods is wanted.ts's. */
+export function scale(world: World, pool: Pool): readonly Action[] | undefined {
   const count = replicasOf(world, pool) ?? 0;
-  if (count <= wantedIn(world, pool) || isStillborn(world)) return undefined;
+  const next = memberOf(world, count, pool);
+  if (count < wantedIn(world, pool) && isReleased(next.claim))
+    return wait('ScalingUp', `the volume of ${next.name} is being deleted`);
+  if (count <= wantedIn(world, pool)) return undefined;
   if (world.description?.isConfirmed !== true) {
     return wait('ScaleDownWaits', 'the cluster does not answer, or has no leader of its catalog');
   }
@@ -70,7 +67,7 @@ function lower(world: World, pool: Pool): readonly Action[] | undefined {
     return claim === undefined || isReleased(claim) ? undefined : [released(claim, node?.id ?? 0)];
   }
   // A pod whose replacement has begun is replaced first.
-  if (membersOf(world).some(({ pod }) => drainStartMs(pod) !== undefined)) return undefined;
+  if (membersIn(world, pool).some(({ pod }) => drainStartMs(pod) !== undefined)) return undefined;
   const ailment = pool === 'voters' ? ailmentAmong(stayingIn(world, pool), world) : undefined;
   if (ailment !== undefined) return wait('ScaleDownWaits', ailment);
   if (node.state === 'leaving')
@@ -82,9 +79,4 @@ function lower(world: World, pool: Pool): readonly Action[] | undefined {
 
 function released(claim: NonNullable<Member['claim']>, node: number): Action {
   return metadataPatch(CLAIM, claim, 'labels', { [RELEASED_LABEL]: String(node) });
-}
-
-/** The pod of a removed node, which is never ready. */
-function unready(member: Member): ReturnType<typeof expectedOf> {
-  return expectedOf([member]).map((each) => ({ ...each, readyMs: undefined }));
 }

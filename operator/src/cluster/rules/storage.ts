@@ -41,9 +41,11 @@ export function recreateSet(world: World): readonly Action[] | undefined {
   ];
 }
 
-export function fullMemberOf(world: World): Member | undefined {
+export function fullMembersOf(world: World): readonly Member[] {
   const { thresholdPercent = 90 } = world.cluster.spec.storage.autoGrow ?? {};
-  return membersOf(world).find((member) => (member.node?.diskUsedPercent ?? 0) >= thresholdPercent || isStuck(member));
+  return membersOf(world).filter(
+    (member) => (member.node?.diskUsedPercent ?? 0) >= thresholdPercent || isStuck(member),
+  );
 }
 
 /** Returns true when a node could not start because its disk is full, and its volume was not enlarged for that. */
@@ -54,17 +56,13 @@ function isStuck({ pod, claim, node }: Member): boolean {
   return hasEnded && node?.answers !== true;
 }
 
-/** The next size of the volumes: larger than now when one of them is nearly full, and the last growth has ended. */
+/** The next size of the volumes: larger than now when one of them is nearly full, and its last growth has ended. */
 function grownSize(world: World): string {
-  const { cluster, claims } = world;
   const now = storageSize(world);
-  const { autoGrow } = cluster.spec.storage;
-  if (autoGrow === undefined || fullMemberOf(world) === undefined) return now;
-  const isGrowing = claims.some(
-    (claim) =>
-      claim.status?.phase === 'Bound' && !isReleased(claim) && bytesOf(claim.status.capacity?.storage) < bytesOf(now),
-  );
-  if (isGrowing || bytesOf(now) >= bytesOf(autoGrow.maxSize)) return now;
+  const { autoGrow } = world.cluster.spec.storage;
+  if (autoGrow === undefined || bytesOf(now) >= bytesOf(autoGrow.maxSize)) return now;
+  const capacities = fullMembersOf(world).map(({ claim }) => bytesOf(claim?.status?.capacity?.storage));
+  if (!capacities.some((capacity) => capacity >= bytesOf(now))) return now;
   const next = `${Math.ceil((bytesOf(now) * GROWTH) / GIB)}Gi`;
   return bytesOf(next) > bytesOf(autoGrow.maxSize) ? autoGrow.maxSize : next;
 }

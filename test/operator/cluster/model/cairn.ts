@@ -39,6 +39,8 @@ interface Node {
 
 interface Database {
   readonly name: string;
+  /** Number of replicas that it asks for. */
+  copies: number;
   readonly replicas: Set<number>;
   /** Nodes with a replica that does not vote. */
   readonly learners: Set<number>;
@@ -144,7 +146,14 @@ export class CairnModel implements ClusterAdmin {
     this.level = Math.min(...[...this.processes.values()].map(({ levelMax }) => levelMax));
     for (const name of ['shop', 'orders', 'bank']) {
       const replicas = new Set([...this.voters].slice(0, COPIES));
-      this.databases.push({ name, replicas, learners: new Set(), behind: new Set(), leader: undefined });
+      this.databases.push({
+        name,
+        copies: COPIES,
+        replicas,
+        learners: new Set(),
+        behind: new Set(),
+        leader: undefined,
+      });
     }
   }
 
@@ -192,18 +201,19 @@ export class CairnModel implements ClusterAdmin {
 
   /** Adds a replica when one is missing; removes one only when the others suffice. */
   #place(database: Database): void {
-    const { replicas, behind } = database;
+    const { replicas, behind, copies } = database;
     if (!this.hasMajority(replicas)) return;
     if (this.#placeLearner(database)) return;
     const staying = [...replicas].filter((id) => !this.#goes(id));
     const free = this.#takers().filter((id) => !replicas.has(id));
     const [next] = free;
-    if (staying.length < COPIES && next !== undefined) {
+    if (staying.length < copies && next !== undefined) {
       replicas.add(next);
       behind.add(next);
       return;
     }
-    const going = [...replicas].find((id) => this.#goes(id));
+    const surplus = staying.length > copies ? staying.at(-1) : undefined;
+    const going = [...replicas].find((id) => this.#goes(id)) ?? surplus;
     const left = new Set([...replicas].filter((id) => id !== going));
     if (going === undefined || !this.hasMajority(left, (id) => this.isUp(id) && !behind.has(id))) return;
     replicas.delete(going);

@@ -2,7 +2,7 @@
 import type { Random } from '../../../model/generate/random.ts';
 import type { Reach } from './cairn.ts';
 import { gibOf, type Item, setOf } from './items.ts';
-import { LEVELS, NAME, SELECTED_NODE } from './kube.ts';
+import { LEARNERS, LEVELS, NAME, SELECTED_NODE } from './kube.ts';
 import type { Edit, Run } from './run.ts';
 
 const VERSIONS = Object.keys(LEVELS);
@@ -67,9 +67,43 @@ const FAULTS: Readonly<Record<string, Fault>> = {
   },
 };
 
+/** Faults of clusters with learners. Apart, because a seed that found a fault must draw what it drew then. */
+const FAULTS_WITH_LEARNERS: Readonly<Record<string, Fault>> = {
+  ...FAULTS,
+  'learners to 0 and back': (run, chance) => {
+    run.runtime.after(chance.below(60_000), () => run.isCalm || run.edit({ learners: 2 }));
+    return run.edit({ learners: 0 });
+  },
+  'set of learners deleted by others': ({ kube }) => {
+    kube.remove('statefulsets', LEARNERS);
+    return LEARNERS;
+  },
+  'volume of a learner deleted by hand': ({ kube }, chance) =>
+    onPod(learnersOf(kube), chance, (pod) => kube.discard(pod)),
+  'learner whose Kubernetes node is away for long': ({ kube, runtime }, chance) => {
+    const used = new Set(kube.list('pods').flatMap(({ spec }) => (spec.isLearner === true ? [] : [spec.nodeName])));
+    const pods = learnersOf(kube).filter(({ spec }) => spec.nodeName !== undefined && !used.has(spec.nodeName));
+    return onPod(pods, chance, (pod) => {
+      const node = kube.get('pods', pod)?.spec.nodeName ?? '';
+      kube.setNode(node, false);
+      runtime.after(chance.below(600_000), () => kube.get('nodes', node) && kube.setNode(node, true));
+    });
+  },
+  'learner removed by hand': ({ cairn }) => {
+    const learner = cairn.nodes.find(({ isLearner, state }) => isLearner && state === 'active');
+    if (learner !== undefined) void cairn.removeByHand(learner.id).catch(() => undefined);
+    return learner?.name;
+  },
+  copies: ({ cairn }, chance) => {
+    const database = cairn.databases[chance.below(cairn.databases.length)];
+    if (database !== undefined) database.copies = chance.pick([3, 5, 7]);
+    return `${database?.name} ${database?.copies}`;
+  },
+};
+
 /** One edit or fault. */
 export function disturb(run: Run): void {
-  cause(run, run.runtime.chance.pick(Object.keys(FAULTS)));
+  cause(run, run.runtime.chance.pick(Object.keys(run.hasLearners ? FAULTS_WITH_LEARNERS : FAULTS)));
 }
 
 /** A fault of a pod or a Kubernetes node. */
@@ -78,7 +112,7 @@ export function disturbPods(run: Run): void {
 }
 
 function cause(run: Run, name: string): void {
-  run.log.push(`${name}: ${FAULTS[name]?.(run, run.runtime.chance) ?? ''}`);
+  run.log.push(`${name}: ${FAULTS_WITH_LEARNERS[name]?.(run, run.runtime.chance) ?? ''}`);
 }
 
 /** Ends the faults and makes the spec reachable. */
@@ -178,6 +212,10 @@ function isWhole({ kube, cairn, cluster }: Run): boolean {
   const isSpread = groups.every((group) => group.size >= 3 && [...group].every((id) => cairn.isUp(id)));
   const { replicas = 0, learners = 0 } = cluster?.spec ?? {};
   return isInService && isSpread && pods.length >= 3 && pods.length === replicas + learners;
+}
+
+function learnersOf(kube: Run['kube']): readonly Item[] {
+  return kube.list('pods').filter(({ metadata }) => setOf(metadata.name) === LEARNERS);
 }
 
 function onPod(

@@ -24,6 +24,8 @@ export class KubeModel implements Transport {
   readonly cairn: CairnModel;
   /** When set, a process ends at once if its volume is full. */
   needsRoom = false;
+  /** Pods that never end by themselves: nothing is known of their Kubernetes node. */
+  readonly hung: Set<string> = new Set();
   readonly #runtime: ManualRuntime;
   readonly #random: Random;
   readonly #items = new Map<string, Item>();
@@ -217,7 +219,7 @@ export class KubeModel implements Transport {
     const { nodeName } = pod.spec;
     const claim = this.get('persistentvolumeclaims', `data-${name}`);
     if (deletionTimestamp !== undefined) {
-      if (nodeName === undefined || this.#isUp(nodeName)) this.#end(name);
+      if (nodeName === undefined || (this.#isUp(nodeName) && !this.hung.has(name))) this.#end(name);
       return;
     }
     if (name === RECOVERY) return this.#runRecovery(pod);
@@ -303,9 +305,13 @@ export class KubeModel implements Transport {
     for (const pod of this.list('pods')) if (pod.metadata.ownerReferences?.length !== 0) this.#terminate(pod);
   }
 
+  /** A file system grows on the Kubernetes node of its pod. */
   #resize(): void {
     const claim = this.list('persistentvolumeclaims').find(
-      (each) => each.status.phase === 'Bound' && each.status.capacity?.storage !== sizeOf(each),
+      ({ metadata, ...each }) =>
+        each.status.phase === 'Bound' &&
+        each.status.capacity?.storage !== each.spec.resources.requests.storage &&
+        this.#isUp(this.get('pods', metadata.name.replace('data-', ''))?.spec.nodeName),
     );
     if (claim === undefined) return;
     claim.status = { ...claim.status, capacity: { storage: sizeOf(claim) } };

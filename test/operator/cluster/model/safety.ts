@@ -1,7 +1,7 @@
 // Checks the safety rules of operator/src/cluster/plan.ts at each write of the operator, against the models instead of
 // the observations of the operator.
 import type { CairnModel } from './cairn.ts';
-import { gibOf, type Item, isOwnedBy, isTerminating, isWithin, ordinalOf, type Sent, setOf } from './items.ts';
+import { gibOf, type Item, isOwnedBy, isTerminating, isWithin, ordinalOf, type Sent, setOf, sizeOf } from './items.ts';
 import { type KubeModel, LEARNERS, LEVELS, NAME, SELECTED_NODE } from './kube.ts';
 
 /** Timestamps of Kubernetes have no fraction of a second. */
@@ -92,7 +92,7 @@ export class Safety {
     if (lost.length > 0) this.#note('KC10', `the finalizer ${lost.join()} of another party is removed`);
   }
 
-  /** KC11: no size exceeds the cap, and a growth begins only after the previous one has ended. */
+  /** KC11: no size exceeds the cap, and a full volume that still grows causes no growth. */
   #checkGrowth({ spec }: Sent): void {
     if (spec === undefined) return;
     const { size, autoGrow } = this.#cluster?.spec.storage ?? {};
@@ -101,22 +101,29 @@ export class Safety {
     const largest = Math.max(...claims.map((claim) => gibOf(claim.spec.resources.requests.storage)));
     if (wanted <= Math.max(largest, gibOf(size))) return;
     if (wanted > gibOf(autoGrow?.maxSize)) this.#note('KC11', `volumes grow to ${wanted}Gi`);
-    const growing = claims.find(({ metadata: { labels }, spec: { resources }, status }) => {
-      const isUsed = status.phase === 'Bound' && labels['cairn.dev/released'] === undefined;
-      return isUsed && gibOf(status.capacity?.storage) < gibOf(resources.requests.storage);
+    const { thresholdPercent = 0 } = autoGrow ?? {};
+    const full = claims.filter(({ metadata: { name, labels } }) => {
+      const isUsed = labels['cairn.dev/released'] === undefined;
+      return isUsed && this.#kube.usageOf(name.replace('data-', '')) >= thresholdPercent;
     });
-    if (growing !== undefined) this.#note('KC11', `volumes grow again before ${growing.metadata.name} has grown`);
+    if (full.length > 0 && full.every((claim) => gibOf(claim.status.capacity?.storage) < gibOf(sizeOf(claim))))
+      this.#note('KC11', `volumes grow again before ${full[0]?.metadata.name} has grown`);
   }
 
   /** KC1, KC2 and KC8: checks the stop of a pod that is in service. */
   #checkPod({ metadata: { name, annotations } }: Item): void {
     const id = this.#cairn.processes.get(name)?.volume.node;
     if (id === undefined || !this.#cairn.isMember(id)) return;
+    // Its StatefulSet ends it anyway, after the check of KC3. Its node may have joined since.
+    const set = this.#kube.get('statefulsets', setOf(name) ?? NAME);
+    if (set !== undefined && !isWithin(set.spec, name)) return;
     const { stableSeconds = 0, drainTimeoutSeconds = 0, strategy, paused } = this.#cluster?.spec.update ?? {};
     const hasBegun = annotations['cairn.dev/draining-since'] !== undefined;
     if (strategy !== 'Rolling' || (paused === true && !hasBegun))
       this.#note('KC10', `${name} is stopped against the spec`);
-    for (const other of [NAME, LEARNERS].flatMap((set) => this.#podsOf(set))) {
+    // Nothing that is done for voters waits for a learner (KC14).
+    const sets = setOf(name) === LEARNERS ? [NAME, LEARNERS] : [NAME];
+    for (const other of sets.flatMap((each) => this.#podsOf(each))) {
       if (other === name) continue;
       const pod = this.#kube.get('pods', other);
       const ready = pod?.status.conditions?.find(({ type }) => type === 'Ready');
