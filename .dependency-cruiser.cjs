@@ -54,7 +54,7 @@ const LAYERS = {
 // A dependency lives in one folder, behind our own type.
 const HOMES = {
   '@aws-sdk/client-s3': 'src/objects/',
-  'hyparquet-writer': 'src/main/',
+  'hyparquet-writer': 'src/main/commands/transfer/',
   'classic-level': 'src/storage/',
   pino: 'src/observability/',
   'prom-client': 'src/observability/',

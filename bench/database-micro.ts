@@ -14,7 +14,7 @@ import { parseArgs } from 'node:util';
 import { encodeUtf8, toLogIndex, toTerm } from '#base';
 import type { KvStore } from '#kv';
 import { type Constraint, term } from '#model';
-import { widenThreadPool } from '../src/main/node-pools.ts';
+import { widenThreadPool } from '../src/main/process/node-pools.ts';
 import { CREATED_AT_MS, createMachine, encodeOrder, encodeTransaction, withStore } from './support/database-machine.ts';
 
 const { values } = parseArgs({

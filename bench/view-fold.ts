@@ -76,7 +76,7 @@ const beside = options.beside === undefined ? undefined : await treeIn(resolve(o
 await using besideExecutors =
   beside === undefined ? undefined : new beside.Executors({ ...DEFAULT_EXECUTORS, count: 1 });
 await using publisher = new Publisher();
-const batchThread = new BatchThread(new URL('../src/main/batch-worker.ts', import.meta.url), storeDirectory);
+const batchThread = new BatchThread(new URL('../src/main/node/batch-worker.ts', import.meta.url), storeDirectory);
 const besideTaken: Record<'view' | 'read', Taken[]> = { view: [], read: [] };
 try {
   await run();

@@ -23,8 +23,8 @@ import { encodeUtf8, type GroupId } from '#base';
 import { type Node, startNode } from '#cluster';
 import { type Constraint, encodeEvent, encodeTransactPayload, NO_OPTIONS, ORIGIN } from '#model';
 import { createLogger, createMetrics, type Metrics } from '#observability';
-import { widenThreadPool } from '../src/main/node-pools.ts';
-import { CORE_WORKER } from '../src/main/open-node.ts';
+import { CORE_WORKER } from '../src/main/node/open-node.ts';
+import { widenThreadPool } from '../src/main/process/node-pools.ts';
 import { Latencies } from './support/latencies.ts';
 import { threadSeconds } from './support/process-cpu.ts';
 

@@ -20,9 +20,9 @@ import { type OutputChunk, rolldown, type TreeshakingOptions } from 'rolldown';
 /** The entry file of each thread, and its source. Threads refer to each other's files, so the names are fixed. */
 const THREADS: Readonly<Record<string, string>> = {
   main: 'src/main/main.ts',
-  'core-worker': 'src/main/core-worker.ts',
-  'batch-worker': 'src/main/batch-worker.ts',
-  'archive-worker': 'src/main/archive-worker.ts',
+  'core-worker': 'src/main/node/core-worker.ts',
+  'batch-worker': 'src/main/node/batch-worker.ts',
+  'archive-worker': 'src/main/archive/archive-worker.ts',
   'log-worker': 'src/storage/log-worker.ts',
   'scrub-worker': 'src/cluster/front/scrub-worker.ts',
   'executor-worker': 'src/wasm/executors/executor-worker.ts',

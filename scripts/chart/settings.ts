@@ -1,6 +1,6 @@
 /** The settings of a node as the chart has them under `config`: all that the chart does not decide itself. */
-import { variableName } from '../../src/main/setting.ts';
-import { buildConfig, type Config } from '../../src/main/settings.ts';
+import { variableName } from '../../src/main/settings/setting.ts';
+import { buildConfig, type Config } from '../../src/main/settings/settings.ts';
 import type { Json, Schema } from './value.ts';
 
 /** Settings that the chart derives from other values, or from the pod. */

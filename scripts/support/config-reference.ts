@@ -1,6 +1,6 @@
 /** docs/configuration.md: every setting, how the process ends, and the number of connections. */
-import { documentedSettings } from '../../src/main/help.ts';
-import { flagName, variableName } from '../../src/main/setting.ts';
+import { documentedSettings } from '../../src/main/settings/help.ts';
+import { flagName, variableName } from '../../src/main/settings/setting.ts';
 
 export function renderConfigReference(): string {
   const rows = documentedSettings().map(({ key, setting, defaultText }) => {
@@ -53,6 +53,6 @@ While all are being answered it is closed as it comes, and counted in
 | clients of gRPC and HTTP together | the rest | 559 | 756 |
 | clients of one of the two | three quarters of that; of HTTP 4,096 at most | 419 | 567 |
 
-This page is generated from \`src/main/settings.ts\` by \`npm run docs\`.
+This page is generated from \`src/main/settings/settings.ts\` by \`npm run docs\`.
 `;
 }

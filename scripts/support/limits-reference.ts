@@ -2,8 +2,8 @@
  * Renders docs/limits.md: every limit that a client can reach, with the value in the code. A row names its constants,
  * so that a test finds constants without a row.
  */
-import { MEMORY_SHARES } from '../../src/main/memory-limit.ts';
-import { SETTINGS } from '../../src/main/settings.ts';
+import { MEMORY_SHARES } from '../../src/main/process/memory-limit.ts';
+import { SETTINGS } from '../../src/main/settings/settings.ts';
 import * as model from '../../src/model/limits.ts';
 import { SERVICE_LIMITS } from '../../src/service/limits.ts';
 import { RATE_BUCKETS_MAX } from '../../src/service/rate-limit/rate-limiter.ts';

@@ -1,14 +1,14 @@
 /** Dispatches the command `cairn` to its subcommands, and sets the exit code. */
 import type { AskAdmin } from '#cluster';
-import type { AuthPorts } from './auth-command.ts';
-import type { ClientFiles } from './cluster-arguments.ts';
-import { readInvocation } from './config.ts';
-import { renderHelp } from './help.ts';
-import type { PeerTlsFiles } from './peer-tls.ts';
-import type { RecoverAsking } from './recover-command.ts';
-import { RELEASE } from './release.ts';
-import type { Config } from './settings.ts';
-import type { StopSignals } from './stop-signals.ts';
+import type { AuthPorts } from './commands/auth-command.ts';
+import type { ClientFiles } from './commands/cluster/cluster-arguments.ts';
+import type { RecoverAsking } from './commands/recovery/recover-command.ts';
+import { RELEASE } from './process/release.ts';
+import type { StopSignals } from './process/stop-signals.ts';
+import { readInvocation } from './settings/config.ts';
+import { renderHelp } from './settings/help.ts';
+import type { Config } from './settings/settings.ts';
+import type { PeerTlsFiles } from './tls/peer-tls.ts';
 
 /** Commands for authors of components. */
 const TOOL_COMMANDS: readonly string[] = ['init', 'build', 'test', 'publish'];
@@ -21,7 +21,7 @@ export async function runCommand(signals: StopSignals): Promise<void> {
   const command = first === undefined ? undefined : COMMANDS.get(first);
   if (command !== undefined || isTool) signals.close();
   if (isTool) {
-    const { toolCommand } = await import('./tool-command.ts');
+    const { toolCommand } = await import('./commands/tool-command.ts');
     process.exitCode = await toolCommand([first, ...rest], (text) => process.stderr.write(text));
     return;
   }
@@ -49,10 +49,10 @@ const OUTPUT = { out: say, err: (text: string): unknown => process.stderr.write(
 
 /** Sends admin requests to a running cluster. */
 async function administrate(args: readonly string[]): Promise<void> {
-  const { clusterCommand } = await import('./cluster-command.ts');
+  const { clusterCommand } = await import('./commands/cluster/cluster-command.ts');
   const { askAdmin, askAdminAsClient } = await import('#transport/peer');
-  const { readClientAccess } = await import('./client-access.ts');
-  const { readPeerTls } = await import('./peer-tls.ts');
+  const { readClientAccess } = await import('./commands/cluster/client-access.ts');
+  const { readPeerTls } = await import('./tls/peer-tls.ts');
   const askSecurely = (files: PeerTlsFiles): AskAdmin => {
     const tls = readPeerTls(files);
     return (...question) => askAdmin(...question, tls);
@@ -67,13 +67,13 @@ async function administrate(args: readonly string[]): Promise<void> {
 
 /** Calls the HTTP API of a running node. */
 async function authorise(args: readonly string[]): Promise<void> {
-  const { authCommand } = await import('./auth-command.ts');
+  const { authCommand } = await import('./commands/auth-command.ts');
   process.exitCode = await authCommand(args, await clientPorts());
 }
 
 /** Reads from the HTTP API of a running node, or writes to it. */
 async function transfer(name: 'export' | 'import', args: readonly string[]): Promise<void> {
-  const { transferCommand } = await import('./transfer-command.ts');
+  const { transferCommand } = await import('./commands/transfer/transfer-command.ts');
   const { createReadStream } = await import('node:fs');
   const { setTimeout: sleep } = await import('node:timers/promises');
   // The command fails with the error of its write.
@@ -89,7 +89,7 @@ async function clientPorts(): Promise<AuthPorts> {
   const { readFileSync } = await import('node:fs');
   const read = (file: string): string => readFileSync(file === '-' ? 0 : file, 'utf8');
   const { getCACertificates, setDefaultCACertificates } = process.getBuiltinModule('node:tls');
-  const { certificatesIn } = await import('./tls-files.ts');
+  const { certificatesIn } = await import('./tls/tls-files.ts');
   const trust = (content: string, file: string): void => {
     const authorities = certificatesIn(content, file, '--tls-ca-file').map(String);
     setDefaultCACertificates([...getCACertificates(), ...authorities]);
@@ -99,9 +99,9 @@ async function clientPorts(): Promise<AuthPorts> {
 
 /** Works on the data directory of a stopped node. */
 async function recover(args: readonly string[]): Promise<void> {
-  const { recoverCommand } = await import('./recover-command.ts');
+  const { recoverCommand } = await import('./commands/recovery/recover-command.ts');
   const { askForCluster, refusalAt } = await import('#transport/peer');
-  const { readPeerTls } = await import('./peer-tls.ts');
+  const { readPeerTls } = await import('./tls/peer-tls.ts');
   const asking = (files: PeerTlsFiles | undefined): RecoverAsking => {
     const tls = files && readPeerTls(files);
     return {
@@ -114,19 +114,19 @@ async function recover(args: readonly string[]): Promise<void> {
 
 /** Works on the data directory of a removed node. */
 async function rejoin(args: readonly string[]): Promise<void> {
-  const { rejoinCommand } = await import('./rejoin-command.ts');
+  const { rejoinCommand } = await import('./commands/recovery/rejoin-command.ts');
   process.exitCode = await rejoinCommand(args, { ...OUTPUT, environment: process.env });
 }
 
 /** Works on the data directory of a stopped node. */
 async function backUp(args: readonly string[]): Promise<void> {
-  const { backupCommand } = await import('./backup-command.ts');
+  const { backupCommand } = await import('./commands/backup/backup-command.ts');
   process.exitCode = await backupCommand(args, { ...OUTPUT, environment: process.env });
 }
 
 /** Makes the data directory of a new node. */
 async function restore(args: readonly string[]): Promise<void> {
-  const { restoreCommand } = await import('./restore-command.ts');
+  const { restoreCommand } = await import('./commands/backup/restore-command.ts');
   process.exitCode = await restoreCommand(args, { ...OUTPUT, environment: process.env });
 }
 
@@ -144,7 +144,7 @@ const COMMANDS: ReadonlyMap<string, (args: readonly string[]) => Promise<void>> 
 
 /** Loads the server only here, so that `--help` does not wait for it. */
 async function run(config: Config, signals: StopSignals): Promise<void> {
-  const { serve } = await import('./serve.ts');
+  const { serve } = await import('./node/serve.ts');
   await serve(config, signals);
 }
 

@@ -2,9 +2,13 @@
 /**
  * The command `cairn`: reads its settings, then runs one node until it receives a signal to stop.
  *
- * Purpose: entry point from a shell. node-checks.ts, v8-options.ts, stop-signals.ts and node-pools.ts set up the
- * process before anything is loaded. command.ts runs the command with the settings that config.ts reads. servers.ts
- * composes the parts of a node; serve.ts runs it from its ready line to its end.
+ * Purpose: entry point from a shell. It sets up the process before anything is loaded; command.ts runs the command.
+ *
+ * ```
+ *   command.ts ──> node/       a node, from its settings to its end    ──> access/ archive/ ports/ tls/ ──┐
+ *             └──> commands/   export, restore, cluster … : clients,   ──> archive/ tls/ ─────────────────┤
+ *                              or work on files of a stopped node          process/  settings/  <─────────┘
+ * ```
  *
  * Not here: decisions about data. This layer knows all others and only connects them.
  *
@@ -14,10 +18,10 @@
  *   N2  stdout carries one line, when the node is ready; everything else goes to stderr.
  *   N3  After a signal to stop, a node answers the requests in flight before it closes.
  */
-import { refuseOldNode, refusePermissionModel } from './node-checks.ts';
-import { narrowBufferPool, widenThreadPool } from './node-pools.ts';
-import { StopSignals } from './stop-signals.ts';
-import { ensureV8Options } from './v8-options.ts';
+import { refuseOldNode, refusePermissionModel } from './process/node-checks.ts';
+import { narrowBufferPool, widenThreadPool } from './process/node-pools.ts';
+import { StopSignals } from './process/stop-signals.ts';
+import { ensureV8Options } from './process/v8-options.ts';
 
 // The files of a node are for its own user.
 process.umask(0o077);

@@ -4,8 +4,8 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { endOf, openArchive } from '#archive';
-import { archiveAt } from '../../src/main/archive-place.ts';
-import { restoreCommand } from '../../src/main/restore-command.ts';
+import { archiveAt } from '../../src/main/archive/archive-place.ts';
+import { restoreCommand } from '../../src/main/commands/backup/restore-command.ts';
 import { startS3, useS3 } from '../support/archive/s3-server.ts';
 import { describedAt, holdersAt } from '../support/cluster-command.ts';
 import { factsAt, idsAt, type Member, startMember, writeAt } from '../support/cluster-member.ts';

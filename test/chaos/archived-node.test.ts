@@ -3,8 +3,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { archiveAt } from '../../src/main/archive-place.ts';
-import { catalogsIn } from '../../src/main/archived-catalogs.ts';
+import { archiveAt } from '../../src/main/archive/archive-place.ts';
+import { catalogsIn } from '../../src/main/archive/archived-catalogs.ts';
 import { factsAt, type Member, startMember, writeAt } from '../support/cluster-member.ts';
 import { AS_FIRST, guardedSettings, issueKey } from '../support/guarded-node.ts';
 import { HttpClient } from '../support/http-client.ts';

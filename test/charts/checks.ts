@@ -1,6 +1,6 @@
 // Checks that each render of the charts passes, for any values. A check is a function from a render to its faults.
 import { readOptions } from '../../operator/src/process/index.ts';
-import { readInvocation } from '../../src/main/config.ts';
+import { readInvocation } from '../../src/main/settings/config.ts';
 import {
   type Container,
   containersOf,

@@ -4,7 +4,7 @@ import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { ownSettings } from '../../scripts/chart/settings.ts';
-import { readInvocation } from '../../src/main/config.ts';
+import { readInvocation } from '../../src/main/settings/config.ts';
 import { lacksTool } from '../support/needed-tools.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { environmentOf } from './checks.ts';

@@ -2,8 +2,8 @@
  * Starts real nodes in this process: a single node, and a cluster of three nodes with two replicas of each database.
  */
 import type { Logger } from '#observability';
-import { readInvocation } from '../../src/main/config.ts';
-import { startServers } from '../../src/main/servers.ts';
+import { startServers } from '../../src/main/node/servers.ts';
+import { readInvocation } from '../../src/main/settings/config.ts';
 import { spending } from '../support/costs.ts';
 import { foundingUnlessJoining } from '../support/founding.ts';
 import { tempDir } from '../support/temp-dir.ts';

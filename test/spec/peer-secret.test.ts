@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parseAddress } from '#base';
 import { askAdmin, type PeerTls } from '#transport/peer';
-import { readPeerTls } from '../../src/main/peer-tls.ts';
+import { readPeerTls } from '../../src/main/tls/peer-tls.ts';
 import { eventually } from '../support/eventually.ts';
 import { startServerIn, startTestServer, type TestServer } from '../support/server.ts';
 import { testDir } from '../support/test-scope.ts';

@@ -25,9 +25,9 @@ export const SERVER = `
   if (process.argv[2] === 'wait') setInterval(() => {}, 1000); else process.exitCode = Number(process.argv[2] ?? 0);
 `;
 const OTHER_ENTRIES = [
-  'src/main/core-worker.ts',
-  'src/main/batch-worker.ts',
-  'src/main/archive-worker.ts',
+  'src/main/node/core-worker.ts',
+  'src/main/node/batch-worker.ts',
+  'src/main/archive/archive-worker.ts',
   'src/storage/log-worker.ts',
   'src/cluster/front/scrub-worker.ts',
   'src/wasm/executors/executor-worker.ts',

@@ -14,8 +14,8 @@ registerHooks({
 });
 
 const { silentLogger } = await import('#observability');
-const { readInvocation } = await import('../../src/main/config.ts');
-const { startServers } = await import('../../src/main/servers.ts');
+const { readInvocation } = await import('../../src/main/settings/config.ts');
+const { startServers } = await import('../../src/main/node/servers.ts');
 
 const dir = mkdtempSync(join(tmpdir(), 'cairn-loaded-'));
 try {

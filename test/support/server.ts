@@ -2,8 +2,8 @@
 // directory.
 import type { ChannelCredentials } from '@grpc/grpc-js';
 import { silentLogger } from '#observability';
-import { readInvocation } from '../../src/main/config.ts';
-import { startServers } from '../../src/main/servers.ts';
+import { startServers } from '../../src/main/node/servers.ts';
+import { readInvocation } from '../../src/main/settings/config.ts';
 import { spending } from './costs.ts';
 import { foundingUnlessJoining } from './founding.ts';
 import { TestClient } from './grpc-client.ts';

@@ -1,6 +1,6 @@
 /** Runs components in tests with the default settings of a node and one process of each kind. */
-import { Guests } from '../../src/main/guests.ts';
-import { SETTINGS } from '../../src/main/settings.ts';
+import { Guests } from '../../src/main/node/guests.ts';
+import { SETTINGS } from '../../src/main/settings/settings.ts';
 
 /** State Views that could not be folded, and those that could be folded again, in order. */
 export interface HeardViews {

@@ -1,6 +1,6 @@
 // Runs `cairn export` and `cairn import` in this process, with requests that fail where a test wants it.
 import { createReadStream, readFileSync } from 'node:fs';
-import { transferCommand } from '../../src/main/transfer-command.ts';
+import { transferCommand } from '../../src/main/commands/transfer/transfer-command.ts';
 
 interface Ran {
   readonly code: number;

@@ -13,7 +13,7 @@ import { runs } from '../../support/runs.ts';
 import { arbSelectable, arbSelector } from '../../support/selectors.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 
-const WORKER = new URL('../../../src/main/batch-worker.ts', import.meta.url);
+const WORKER = new URL('../../../src/main/node/batch-worker.ts', import.meta.url);
 const FAILING_WORKER = new URL('../../support/components/failing-batch-worker.ts', import.meta.url);
 const EVENTS_AT_FIRST = 300;
 const MIB = 2 ** 20;

@@ -3,7 +3,7 @@
 // of retention and of a restore sleeps in turn while others write and remove; calls of retention fail in turn.
 import { beforeEach, describe, expect, it } from 'vitest';
 import { type Archiver, contentOf, openArchive, planRestore, pruneArchive } from '#archive';
-import { archivedDatabase } from '../../../src/main/archived-database.ts';
+import { archivedDatabase } from '../../../src/main/archive/archived-database.ts';
 import { ArchiveWorld } from '../../support/archive/archive-world.ts';
 import { ArchivingNode, DATABASE, newHash } from '../../support/archive/archived-history.ts';
 import { manifestName, manifestsIn, tailName } from '../../support/archive/restored.ts';

@@ -11,7 +11,7 @@ import { createMetrics, type Logger, silentLogger } from '#observability';
 import { membershipOf } from '#raft';
 import { openLevelStore } from '#storage';
 import { noteDamage } from '../../../src/cluster/store/damage-note.ts';
-import { CORE_WORKER } from '../../../src/main/open-node.ts';
+import { CORE_WORKER } from '../../../src/main/node/open-node.ts';
 import { databaseKit } from '../../support/cluster/machine-kit.ts';
 import { createEntry, groupOf, registerEntry, StoppedDirectory } from '../../support/cluster/stopped-node.ts';
 import { flipAt, LEVEL_DAMAGES } from '../../support/level-damages.ts';

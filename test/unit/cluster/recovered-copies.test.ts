@@ -12,7 +12,7 @@ import { Ledger, ledgerIn, openLevelStore } from '#storage';
 import { databaseMachines } from '../../../src/cluster/database-machines.ts';
 import { ledgerStore } from '../../../src/cluster/store/ledger-store.ts';
 import { readTrash } from '../../../src/cluster/store/node-rows.ts';
-import { CORE_WORKER } from '../../../src/main/open-node.ts';
+import { CORE_WORKER } from '../../../src/main/node/open-node.ts';
 import { databaseKit } from '../../support/cluster/machine-kit.ts';
 import { createEntry, groupOf, idOf, registerEntry, StoppedDirectory } from '../../support/cluster/stopped-node.ts';
 import { eventually } from '../../support/eventually.ts';

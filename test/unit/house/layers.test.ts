@@ -52,7 +52,7 @@ const CLEAN = {
   'src/service/ring-b.ts': "import type { a } from './ring-a.ts'; export type b = 1;",
   'src/transport/http/http.ts': "import fastify from 'fastify'; export const http = fastify;",
   'src/transport/peer/index.ts': 'export const links = 1;',
-  'src/main/core-worker.ts': "await import('#transport/peer');",
+  'src/main/node/core-worker.ts': "await import('#transport/peer');",
   'src/stray/a.ts': 'export {};',
   'src/cluster/group/b.ts': 'export {};',
   'src/cluster/peer/b.ts': 'export {};',

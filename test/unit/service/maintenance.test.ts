@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import { DatabaseError } from '#base';
 import { type Event, encodeDefinitionEntry, type MaintenanceMode, toVersionNumber } from '#model';
 import { SERVICE_LIMITS } from '#service';
-import type { Guests } from '../../../src/main/guests.ts';
+import type { Guests } from '../../../src/main/node/guests.ts';
 import { hashingView } from '../../support/components/views.ts';
 import { componentName } from '../../support/definitions.ts';
 import { eventually } from '../../support/eventually.ts';

@@ -7,7 +7,7 @@ import { parseAddress } from '#base';
 import { type NodeOptions, startNode } from '#cluster';
 import { createMetrics, silentLogger } from '#observability';
 import { LONG_RUN_MS } from '../../../../src/cluster/store/silent-ends.ts';
-import { CORE_WORKER } from '../../../../src/main/open-node.ts';
+import { CORE_WORKER } from '../../../../src/main/node/open-node.ts';
 import { databaseKit } from '../../../support/cluster/machine-kit.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { LinkedNode, OTHER_CLUSTER, placeOf } from '../../../support/peer-nodes.ts';

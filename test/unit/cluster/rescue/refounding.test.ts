@@ -17,7 +17,7 @@ import {
 } from '#cluster';
 import { encodeCatalogEntry } from '#database';
 import { createMetrics, silentLogger } from '#observability';
-import { CORE_WORKER } from '../../../../src/main/open-node.ts';
+import { CORE_WORKER } from '../../../../src/main/node/open-node.ts';
 import { databaseKit } from '../../../support/cluster/machine-kit.ts';
 import {
   createEntry,

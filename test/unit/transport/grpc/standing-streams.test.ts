@@ -4,7 +4,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from 'node:http2';
 import { Duplex } from 'node:stream';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { narrowBufferPool } from '../../../../src/main/node-pools.ts';
+import { narrowBufferPool } from '../../../../src/main/process/node-pools.ts';
 import type { ByteBudgets } from '../../../../src/transport/byte-budgets.ts';
 import type { Call } from '../../../../src/transport/grpc/wire/call.ts';
 import { frame } from '../../../../src/transport/grpc/wire/framing.ts';

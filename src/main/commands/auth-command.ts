@@ -1,0 +1,216 @@
+/**
+ * `cairn auth key …` and `cairn auth token …`: manages API keys and tokens of a running cluster by its HTTP API.
+ *
+ * Only the new secret is written to stdout, so that it can be piped; its description goes to stderr. Exit code 0: done.
+ * 1: refused, or no answer; the reason is on stderr. 2: the command line is malformed.
+ */
+import { failure, ok, quote, type Result } from '#base';
+import { isKeyId } from '#model';
+import { misplacedOptions, readDuration, readOptions } from '../settings/option-faults.ts';
+import { type CommandPorts, runCommandLine, table } from './command-output.ts';
+import {
+  API_OPTIONS,
+  API_URL_DEFAULT,
+  type ApiAccess,
+  type ApiPorts,
+  type ApiRequest,
+  jsonOf,
+  type Members,
+  memberOf,
+  openApi,
+  readApiAccess,
+  textIn,
+} from './http-api.ts';
+
+/** Per kind of credential: the path of the API, and the member of a list answer. */
+const KINDS = {
+  key: { path: '/api/v1/auth/keys', list: 'keys' },
+  token: { path: '/api/v1/auth/tokens', list: 'tokens' },
+} as const;
+
+const AUTH_HELP = `Usage: cairn auth key | token COMMAND --key-file FILE [--url URL] [--tls-ca-file FILE]
+
+cairn auth key, for administrators of all databases:
+  create --name NAME --roles ROLES [--expires-in TIME]
+                                    Issues a key and prints it, once. ROLES are reader, writer, deployer or admin, each for
+                                    all databases or for a pattern: reader:shop-*,writer:shop. admin:shop-*:10 limits the
+                                    number of databases that the key may create to 10.
+  list                              Lists all keys, without their secrets.
+  rotate ID [--overlap TIME]        Issues a new secret for a key and prints it. The previous secret stays valid for TIME, 1d
+                                    by default; 0s ends it at once.
+  revoke ID                         Revokes a key and the tokens that it has issued.
+
+cairn auth token, for every principal:
+  create --name NAME --roles ROLES [--expires-in TIME]
+                                    Issues a token with a subset of your roles and prints it, once. It expires after TIME,
+                                    15m by default, 1h at most.
+  list                              Lists the tokens that you have issued; administrators of all databases see all.
+  revoke ID                         Revokes a token.
+
+FILE contains your key, such as the file of --auth-bootstrap-key-file; - reads it from stdin. URL is the HTTP API of any node,
+${API_URL_DEFAULT} by default. TIME is a number and s, m, h or d. --json prints the answer of the server. --tls-ca-file
+names certificate authorities in PEM to trust for an https URL, in addition to those of Node.js.
+`;
+
+export interface AuthPorts extends CommandPorts, ApiPorts {
+  readonly nowMs: () => number;
+}
+
+type Order =
+  | { readonly kind: 'create'; readonly name: string; readonly roles: readonly string[]; readonly seconds?: number }
+  | { readonly kind: 'list' }
+  | { readonly kind: 'rotate'; readonly id: string; readonly seconds?: number }
+  | { readonly kind: 'revoke'; readonly id: string };
+
+type Kind = keyof typeof KINDS;
+
+interface Asked {
+  readonly kind: Kind;
+  readonly order: Order;
+  readonly access: ApiAccess;
+  readonly isJson: boolean;
+}
+
+/** Runs the command. @returns the exit code */
+export function authCommand(args: readonly string[], ports: AuthPorts): Promise<number> {
+  const run = (asked: Asked): Promise<number> => carryOut(asked, ports);
+  return runCommandLine({ name: 'auth', help: AUTH_HELP, read: readArguments, run }, args, ports);
+}
+
+/** @throws DatabaseError: the command is refused */
+async function carryOut({ kind, order, access, isJson }: Asked, ports: AuthPorts): Promise<number> {
+  const { body } = await openApi(access, ports)(requestOf(kind, order, ports.nowMs()));
+  const text = body.toString();
+  if (isJson) ports.out(text === '' ? '{}\n' : `${text}\n`);
+  else show({ kind, order }, text, ports);
+  return 0;
+}
+
+function requestOf(kind: Kind, order: Order, nowMs: number): ApiRequest {
+  const { path } = KINDS[kind];
+  switch (order.kind) {
+    case 'create': {
+      const { name, roles, seconds } = order;
+      if (seconds === undefined) return { method: 'POST', path, body: JSON.stringify({ name, roles }) };
+      const expiry =
+        kind === 'token'
+          ? { expires_in_seconds: seconds }
+          : { expires_at: new Date(nowMs + seconds * 1000).toISOString() };
+      return { method: 'POST', path, body: JSON.stringify({ name, roles, ...expiry }) };
+    }
+    case 'list':
+      return { path };
+    case 'rotate': {
+      const body = order.seconds === undefined ? {} : { overlap_seconds: order.seconds };
+      return { method: 'POST', path: `${path}/${order.id}/rotate`, body: JSON.stringify(body) };
+    }
+    case 'revoke':
+      return { method: 'DELETE', path: `${path}/${order.id}` };
+  }
+}
+
+function show({ kind, order }: Pick<Asked, 'kind' | 'order'>, text: string, { out, err }: AuthPorts): void {
+  if (order.kind === 'revoke') {
+    err(`${kind} ${order.id} is revoked\n`);
+    return;
+  }
+  const answer = jsonOf(text);
+  if (order.kind === 'list') {
+    out(`${listed(kind, answer).join('\n')}\n`);
+    return;
+  }
+  const { id, name, roles, expiry } = shown(answer);
+  const until = expiry === undefined ? '' : `, until ${expiry}`;
+  err(`${kind} ${id} (${name}): ${roles}${until}; it is shown this once\n`);
+  out(`${textIn(answer, kind)}\n`);
+}
+
+function listed(kind: Kind, answer: Members): readonly string[] {
+  const all = answer[KINDS[kind].list];
+  const rows = (Array.isArray(all) ? all.map(memberOf) : []).map((each) => {
+    const { id, name, roles, expiry = 'never', by } = shown(each);
+    const secrets = Array.isArray(each['secrets']) ? each['secrets'].length : 0;
+    return [id, name, roles, expiry, ...(kind === 'key' ? [String(secrets)] : []), by];
+  });
+  const heads = ['ID', 'NAME', 'ROLES', 'EXPIRES', ...(kind === 'key' ? ['SECRETS'] : []), 'BY'];
+  return table([heads, ...rows]);
+}
+
+interface Shown {
+  readonly id: string;
+  readonly name: string;
+  readonly roles: string;
+  readonly expiry: string | undefined;
+  readonly by: string;
+}
+
+function shown(key: Members): Shown {
+  const roles = Array.isArray(key['roles']) ? key['roles'].map(String).join(',') : '';
+  const expiry = 'expires_at' in key ? textIn(key, 'expires_at') : undefined;
+  return { id: textIn(key, 'id'), name: textIn(key, 'name'), roles, expiry, by: textIn(key, 'created_by') };
+}
+
+const OPTIONS = {
+  'expires-in': { type: 'string', of: 'create' },
+  json: { type: 'boolean' },
+  name: { type: 'string', of: 'create' },
+  overlap: { type: 'string', of: 'rotate' },
+  roles: { type: 'string', of: 'create' },
+  ...API_OPTIONS,
+} as const;
+
+function readArguments(args: readonly string[]): Result<Asked, readonly string[]> {
+  const given = readOptions(args, OPTIONS);
+  if (given.kind === 'failure') return given;
+  const { values, positionals } = given.value;
+  const { json: isJson = false } = values;
+  const faults: string[] = [];
+  const access = readApiAccess(values, faults);
+  const [what, ...words] = positionals;
+  const kind = what === 'key' || what === 'token' ? what : undefined;
+  if (kind === undefined) faults.push(`unknown command ${quote(what ?? '')}; commands are key and token`);
+  const order = kind && readOrder(words, { kind, values, faults });
+  const whose = kind === 'token' ? 'your key' : 'the key of an administrator';
+  if (access.keyFile === undefined) faults.push(`--key-file is missing: a file with ${whose}`);
+  if (kind === undefined || order === undefined || faults.length > 0) return failure(faults);
+  return ok({ kind, order, access, isJson });
+}
+
+type Values = { readonly [Name in 'name' | 'roles' | 'expires-in' | 'overlap']?: string };
+
+interface Reading {
+  readonly kind: Kind;
+  readonly values: Values;
+  readonly faults: string[];
+}
+
+function readOrder(words: readonly string[], { kind, values, faults }: Reading): Order | undefined {
+  const [command, id, ...more] = words;
+  if (more.length > 0) faults.push(`unexpected argument ${quote(more.join(' '))}`);
+  faults.push(...misplacedOptions(values, OPTIONS, command));
+  if (command === 'create' || command === 'list') {
+    if (id !== undefined) faults.push(`${command} takes no ${kind}; unexpected argument ${quote(id)}`);
+    return command === 'list' ? { kind: 'list' } : readCreation(values, faults);
+  }
+  if ((command !== 'rotate' || kind === 'token') && command !== 'revoke') {
+    const commands = kind === 'token' ? 'create, list and revoke' : 'create, list, rotate and revoke';
+    faults.push(`unknown command ${quote(command ?? '')}; commands are ${commands}`);
+    return undefined;
+  }
+  if (id === undefined || !isKeyId(id)) {
+    faults.push(`${command} needs the id of a ${kind}: ${quote(id ?? '')} is not one (16 hex digits); list shows them`);
+    return undefined;
+  }
+  if (command === 'revoke') return { kind: 'revoke', id };
+  const seconds = readDuration('overlap', values.overlap, faults);
+  return { kind: 'rotate', id, ...(seconds !== undefined && { seconds }) };
+}
+
+function readCreation(values: Values, faults: string[]): Order | undefined {
+  const { name, roles } = values;
+  if (name === undefined) faults.push('--name is missing');
+  if (roles === undefined) faults.push('--roles is missing, such as writer:shop');
+  const seconds = readDuration('expires-in', values['expires-in'], faults);
+  if (name === undefined || roles === undefined) return undefined;
+  return { kind: 'create', name, roles: roles.split(','), ...(seconds !== undefined && { seconds }) };
+}

@@ -1,0 +1,114 @@
+/**
+ * `cairn backup verify`: restores every database of an archive in a temporary directory, one after the other, and
+ * compares hashes.
+ *
+ * Exit code 0: all can be restored. 1: an object is missing or damaged, or the store fails; stderr names each. 2: the
+ * command line is malformed.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ArchiveFault, type ArchivePorts, openArchive, planRestore, type RestorePlan, readObject } from '#archive';
+import { assert, DatabaseError, ok, type Result, toHex } from '#base';
+import { nativeRandom, type RestoredDatabase, restoreNode, wallClock } from '#cluster';
+import { archiveAt, type FoundArchive, nameOf } from '../../archive/archive-place.ts';
+import { catalogsIn } from '../../archive/archived-catalogs.ts';
+import { archivedDatabase } from '../../archive/archived-database.ts';
+import { readRequired } from '../../settings/option-faults.ts';
+import { type CommandPorts, runCommandLine } from '../command-output.ts';
+import { ARCHIVE_OPTIONS, type AskedArchive, FROM_HINT, forEachDatabase } from './archive-command.ts';
+
+const VERIFY_HELP = `Usage: cairn backup verify --from ARCHIVE [--database NAME]… [--json]
+
+Restores every database of an archive in a temporary directory, which is removed afterwards: each object is read, and
+its hash and the chain of hashes are compared. Catalogs are read, too. The directory is in TMPDIR, and takes as much
+space as the largest database.
+
+  --from ARCHIVE          A directory, or s3://BUCKET/PREFIX.
+  --database NAME         Verifies only this database, which may also be named by its id. May be repeated.
+  --json                  Prints the result as JSON.
+
+Each object that cannot be used is named on stderr, and the exit code is 1 then.
+`;
+
+interface Verified {
+  readonly name: string;
+  readonly databaseId: string;
+  readonly revision?: number;
+  readonly chainHash?: string;
+  /** When the newest manifest was written. */
+  readonly archivedAt?: string;
+  readonly faults: readonly string[];
+}
+
+/** Runs the command. @returns the exit code */
+export function verifyCommand(args: readonly string[], ports: CommandPorts): Promise<number> {
+  const command = 'backup verify';
+  const run = async (asked: AskedArchive): Promise<number> => {
+    const code = await forEachDatabase(asked, { command, work: verify, render }, ports);
+    if (asked.databases.length === 0) await catalogsIn(await archiveAt(asked.from));
+    return code;
+  };
+  return runCommandLine({ name: command, help: VERIFY_HELP, read: readArguments, run }, args, ports);
+}
+
+async function verify(archive: ArchivePorts, { databaseId }: FoundArchive): Promise<Verified> {
+  // Retention may have removed objects since all were found.
+  const opened = await openArchive(archive, databaseId);
+  const found = { databaseId, opened };
+  const named = { name: nameOf(found), databaseId };
+  try {
+    const plan = planRestore(opened, databaseId, { kind: 'end' });
+    const { revision, chainHash } = await restoreForTrial(archive, plan);
+    const archivedAt = new Date(plan.manifest.writtenAtMs).toISOString();
+    return { ...named, revision, chainHash: toHex(chainHash), archivedAt, faults: [] };
+  } catch (failure) {
+    if (!(failure instanceof DatabaseError) || failure.code === 'unavailable') throw failure;
+    const faults = [...opened.faults, ...(await faultsInObjects(archive, found))];
+    return { ...named, faults: (faults.length > 0 ? faults : [failure]).map(({ message }) => message) };
+  }
+}
+
+async function restoreForTrial(archive: ArchivePorts, plan: RestorePlan): Promise<RestoredDatabase> {
+  const directory = mkdtempSync(join(tmpdir(), 'cairn-verify-'));
+  try {
+    const wanted = [archivedDatabase(archive, plan, { kind: 'end' })];
+    const { databases } = await restoreNode(directory, wanted, { nowMs: wallClock.nowMs(), random: nativeRandom });
+    const [restored] = databases;
+    assert(restored !== undefined, 'A node is restored with its database');
+    return restored;
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+/** Reads all objects of the newest manifest that is whole. */
+async function faultsInObjects(archive: ArchivePorts, found: FoundArchive): Promise<readonly ArchiveFault[]> {
+  const { databaseId, opened } = found;
+  if (opened.newest === undefined) return [];
+  const faults: ArchiveFault[] = [];
+  for (const object of planRestore({ ...opened, faults: [] }, databaseId, { kind: 'end' }).objects) {
+    try {
+      await readObject(archive, object);
+    } catch (failure) {
+      if (!(failure instanceof ArchiveFault)) throw failure;
+      faults.push(failure);
+    }
+  }
+  return faults;
+}
+
+function render({ name, databaseId, revision, chainHash, archivedAt, faults }: Verified): string {
+  const state =
+    faults.length > 0
+      ? 'cannot be restored whole'
+      : `revision ${revision}, chain hash ${chainHash}, archived last at ${archivedAt}`;
+  return `${name} (${databaseId}): ${state}\n`;
+}
+
+function readArguments(args: readonly string[]): Result<AskedArchive, readonly string[]> {
+  const given = readRequired(args, {}, ARCHIVE_OPTIONS, FROM_HINT);
+  if (given.kind === 'failure') return given;
+  const { values, textOf } = given.value;
+  return ok({ from: textOf('from'), databases: values.database ?? [], isJson: values.json ?? false });
+}

@@ -1,0 +1,149 @@
+/**
+ * `cairn restore`: founds a new cluster of one node with databases from an archive, at their end, a revision or a time.
+ *
+ * Exit code 0: done. 1: refused, or an object of the archive is missing or damaged; the reason is on stderr. 2: the
+ * command line is malformed.
+ */
+import { planRestore, type RestorePlan, type RestorePoint } from '#archive';
+import { DatabaseError, failure, instantToMs, isRevision, ok, parseInstant, quote, type Result, toHex } from '#base';
+import { nativeRandom, type Restored, restoreNode, wallClock } from '#cluster';
+import { archiveAt, type FoundArchive, findArchives, refuseTwins } from '../../archive/archive-place.ts';
+import { type ArchivedCatalog, catalogsIn } from '../../archive/archived-catalogs.ts';
+import { archivedDatabase } from '../../archive/archived-database.ts';
+import { DATA_DIR_VARIABLE, readRequired } from '../../settings/option-faults.ts';
+import { type CommandPorts, runCommandLine } from '../command-output.ts';
+import { ARCHIVE_OPTIONS, type AskedArchive, FROM_HINT } from './archive-command.ts';
+
+const RESTORE_HELP = `Usage: cairn restore --from ARCHIVE --data-dir DIRECTORY [--database NAME]… [--revision N | --time TIME] [--json]
+
+Founds a new cluster of one node with the databases that a cluster had, and with its API keys, from an archive. Each
+database is a new instance with the history of the original one, and with its chain hashes. Start the node afterwards;
+other nodes join it with empty data directories.
+
+  --from ARCHIVE          A directory, or s3://BUCKET/PREFIX.
+  --data-dir DIRECTORY    Data directory of the new node: empty, or not there; also as the variable ${DATA_DIR_VARIABLE}.
+  --database NAME         Restores only this database, without API keys. It may also be named by its id. May be repeated.
+  --cluster ID            Restores this cluster, if the archive has several.
+  --revision N            Restores the one database up to this revision.
+  --time TIME             Restores everything that was recorded up to this time, such as 2026-11-30T14:00:00Z.
+  --json                  Prints the result as JSON.
+
+See docs/operations/backup.md.
+`;
+
+export interface RestorePorts extends CommandPorts {
+  readonly environment: Readonly<Record<string, string | undefined>>;
+}
+
+interface Asked extends AskedArchive {
+  readonly directory: string;
+  readonly cluster: string | undefined;
+  readonly point: RestorePoint;
+}
+
+/** Runs the command. @returns the exit code */
+export function restoreCommand(args: readonly string[], ports: RestorePorts): Promise<number> {
+  const read = (given: readonly string[]): Result<Asked, readonly string[]> => readArguments(given, ports.environment);
+  return runCommandLine(
+    { name: 'restore', help: RESTORE_HELP, read, run: (asked) => restore(asked, ports) },
+    args,
+    ports,
+  );
+}
+
+const NO_CATALOGS: ReadonlyMap<string, ArchivedCatalog> = new Map();
+
+async function restore({ from, directory, point, isJson, ...asked }: Asked, ports: RestorePorts): Promise<number> {
+  const archive = await archiveAt(from);
+  const all = await findArchives(archive, asked.databases);
+  const catalogs = asked.databases.length > 0 ? NO_CATALOGS : await catalogsIn(archive);
+  const catalog = catalogToRestore(catalogs, all, asked.cluster);
+  const held =
+    catalog && new Map(catalog.databases.map(({ databaseId, name }): [string, string] => [databaseId, name]));
+  const found = held === undefined ? all : all.filter(({ databaseId }) => held.has(databaseId));
+  refuseTwins(found);
+  if (point.kind === 'revision' && found.length > 1) {
+    throw new DatabaseError('invalid_argument', '--revision is of one database; name it by --database');
+  }
+  const plans = found.map(({ databaseId, opened }) => planRestore(opened, databaseId, point));
+  const wanted = plans.map((plan) => archivedDatabase(archive, plan, point));
+  const { keys } = catalog ?? { keys: [] };
+  const restored = await restoreNode(directory, wanted, { nowMs: wallClock.nowMs(), random: nativeRandom, keys });
+  ports.out(isJson ? jsonOf(restored, plans, keys.length) : render(restored, plans, keys.length));
+  for (const { databaseId } of found) held?.delete(databaseId);
+  for (const [id, name] of held ?? []) ports.err(`cairn restore: nothing of ${name} (${id}) was archived\n`);
+  return 0;
+}
+
+/** The catalog of the named cluster, or of the only one; undefined when there is none. */
+function catalogToRestore(
+  catalogs: ReadonlyMap<string, ArchivedCatalog>,
+  found: readonly FoundArchive[],
+  cluster: string | undefined,
+): ArchivedCatalog | undefined {
+  const wanted = cluster ?? (catalogs.size === 1 ? [...catalogs.keys()][0] : undefined);
+  const catalog = catalogs.get(wanted ?? '');
+  if (catalog !== undefined || (wanted === undefined && catalogs.size === 0)) return catalog;
+  const known = Array.from(catalogs, ([id, each]) => {
+    const ids = new Set<string>(each.databases.map(({ databaseId }) => databaseId));
+    const ownTimes = found.map(({ databaseId, opened: { newest } }) =>
+      ids.has(databaseId) ? (newest?.manifest.writtenAtMs ?? 0) : 0,
+    );
+    return `${id}, archived last at ${new Date(Math.max(...ownTimes)).toISOString()}`;
+  });
+  const message = `name a cluster of the archive by --cluster ID: ${known.join('; ') || 'it has none'}`;
+  throw new DatabaseError('invalid_argument', message);
+}
+
+function render({ identity, databases }: Restored, plans: readonly RestorePlan[], keyCount: number): string {
+  return [
+    `This is node ${identity.node} of the new cluster ${identity.clusterId}.`,
+    ...databases.map(({ name, databaseId, revision, chainHash }, index) => {
+      const origin = plans[index]?.manifest.database.id ?? '';
+      return `${name} (${databaseId}): revision ${revision} of ${origin}, chain hash ${toHex(chainHash)}`;
+    }),
+    `${keyCount} API keys and tokens`,
+    'Start the node. Other nodes join it with empty data directories and --join.',
+    '',
+  ].join('\n');
+}
+
+function jsonOf({ identity, databases }: Restored, plans: readonly RestorePlan[], keyCount: number): string {
+  const restored = databases.map(({ chainHash, ...database }, index) => {
+    return { ...database, chainHash: toHex(chainHash), origin: plans[index]?.manifest.database.id };
+  });
+  return `${JSON.stringify({ ...identity, databases: restored, keyCount }, undefined, 2)}\n`;
+}
+
+function readArguments(
+  args: readonly string[],
+  environment: RestorePorts['environment'],
+): Result<Asked, readonly string[]> {
+  const text = { type: 'string' } as const;
+  const options = { ...ARCHIVE_OPTIONS, 'data-dir': text, cluster: text, revision: text, time: text };
+  const given = readRequired(args, environment, options, {
+    ...FROM_HINT,
+    'data-dir': 'name an empty directory for the new node',
+  });
+  if (given.kind === 'failure') return given;
+  const { values, textOf } = given.value;
+  const { database: databases = [], cluster, revision, time, json: isJson = false } = values;
+  const point = pointOf(revision, time);
+  if (typeof point === 'string') return failure([point]);
+  if (cluster !== undefined && databases.length > 0) return failure(['--cluster and --database exclude each other']);
+  return ok({ from: textOf('from'), directory: textOf('data-dir'), databases, cluster, point, isJson });
+}
+
+/** Returns a text for options that are wrong. */
+function pointOf(revision: string | undefined, time: string | undefined): RestorePoint | string {
+  if (revision !== undefined && time !== undefined) return '--revision and --time exclude each other';
+  if (revision !== undefined) {
+    const number = Number(revision);
+    const isNumber = /^\d+$/.test(revision) && isRevision(number);
+    return isNumber ? { kind: 'revision', revision: number } : `--revision ${quote(revision)} is no revision`;
+  }
+  if (time === undefined) return { kind: 'end' };
+  const instant = parseInstant(time);
+  if (instant === undefined) return `--time ${quote(time)} is no time; write it as 2026-11-30T14:00:00Z`;
+  return { kind: 'time', ms: instantToMs(instant) };
+}
