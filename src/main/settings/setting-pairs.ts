@@ -11,15 +11,18 @@ export type NameOf = (key: keyof Config) => string | undefined;
 
 /** Returns one sentence per fault; it names both settings as the user wrote them. */
 export function faultsBetween(config: Config, nameOf: NameOf): readonly string[] {
-  return [
-    ...NEEDS.flatMap((need) => needFaults(config, need, nameOf)),
-    ...diskFaults(config, nameOf),
-    ...portFaults(config, nameOf),
-    ...peerTlsFaults(config, nameOf),
-    ...openPeerFaults(config, nameOf),
-    ...loadBalancerFaults(config, nameOf),
-    ...learnerFaults(config, nameOf),
-  ];
+  return RULES.flatMap((each) => each(config, nameOf) ?? []);
+}
+
+type Rule = (config: Config, nameOf: NameOf) => string | undefined;
+
+/** A rule about these settings: returns the fault. It is not applied when one of them is malformed. */
+function rule<Key extends keyof Config>(
+  keys: readonly Key[],
+  faultIn: (config: Config, name: (key: Key) => string) => string | undefined,
+): Rule {
+  return (config, nameOf) =>
+    keys.some((key) => nameOf(key) === undefined) ? undefined : faultIn(config, (key) => nameOf(key) ?? '');
 }
 
 /** Settings that have no effect, or not the meant one, without another setting. */
@@ -60,17 +63,17 @@ const NEEDS: readonly Need[] = [
   { of: ['signedHeader'], needed: 'signedHeaderAudience', advice: 'tokens cannot be verified without an audience' },
 ];
 
-function needFaults(config: Config, { of, needed, advice }: Need, nameOf: NameOf): readonly string[] {
-  const [neededText, neededName] = [textOf(config, needed), nameOf(needed)];
-  if (!UNSET.includes(neededText) || neededName === undefined) return [];
-  return of.flatMap((key) => {
-    const name = nameOf(key);
-    if (name === undefined || UNSET.includes(textOf(config, key))) return [];
-    return [`${name} is set, but ${neededName} is ${neededText}; ${advice}.`];
-  });
-}
-
 const UNSET: readonly string[] = ['off', 'none', 'auto'];
+
+const NEED_RULES = NEEDS.flatMap(({ of, needed, advice }) =>
+  of.map((key) =>
+    rule([key, needed], (config, name) => {
+      const text = textOf(config, needed);
+      if (!UNSET.includes(text) || UNSET.includes(textOf(config, key))) return undefined;
+      return `${name(key)} is set, but ${name(needed)} is ${text}; ${advice}.`;
+    }),
+  ),
+);
 
 function textOf<K extends keyof Config>(config: Pick<Config, K>, key: K): string {
   const setting: Setting<Config[K]> = SETTINGS[key];
@@ -78,112 +81,93 @@ function textOf<K extends keyof Config>(config: Pick<Config, K>, key: K): string
 }
 
 /** A cluster needs a voter from its beginning. */
-function learnerFaults({ learner, bootstrap }: Config, nameOf: NameOf): readonly string[] {
-  const [learnerName, bootstrapName] = [nameOf('learner'), nameOf('bootstrap')];
-  if (learnerName === undefined || bootstrapName === undefined || !learner || bootstrap !== 'alone') return [];
-  return [`${learnerName} is true, but ${bootstrapName} is alone; a learner joins a cluster and cannot found one.`];
-}
+const LEARNER_RULE = rule(['learner', 'bootstrap'], ({ learner, bootstrap }, name) =>
+  learner && bootstrap === 'alone'
+    ? `${name('learner')} is true, but ${name('bootstrap')} is alone; a learner joins a cluster and cannot found one.`
+    : undefined,
+);
 
-function diskFaults(config: Config, nameOf: NameOf): readonly string[] {
-  const { diskHardBytes: hard, diskSoftBytes: soft } = config;
-  const [hardName, softName] = [nameOf('diskHardBytes'), nameOf('diskSoftBytes')];
-  if (hardName === undefined || softName === undefined || soft === 'auto') return [];
+const DISK_RULE = rule(['diskHardBytes', 'diskSoftBytes'], (config, name) => {
+  const { diskHardBytes: hard, diskSoftBytes: soft, walSegmentBytes } = config;
+  if (soft === 'auto') return undefined;
+  const [hardName, softName] = [name('diskHardBytes'), name('diskSoftBytes')];
   if (hard === 'auto') {
-    const follows = HARD_SEGMENTS * config.walSegmentBytes;
-    if (follows <= soft) return [];
-    return [
+    const follows = HARD_SEGMENTS * walSegmentBytes;
+    if (follows <= soft) return undefined;
+    return (
       `${softName} (${formatBytes(soft)}) is below ${hardName}, which is auto: two segments of the log, ` +
-        `${formatBytes(follows)}. Raise ${softName} to at least that, or set ${hardName}.`,
-    ];
+      `${formatBytes(follows)}. Raise ${softName} to at least that, or set ${hardName}.`
+    );
   }
-  if (hard <= soft) return [];
-  return [`${hardName} (${formatBytes(hard)}) is above ${softName} (${formatBytes(soft)}); it must be at most that.`];
-}
+  if (hard <= soft) return undefined;
+  return `${hardName} (${formatBytes(hard)}) is above ${softName} (${formatBytes(soft)}); it must be at most that.`;
+});
+
+const PEER_FILES = ['peerTlsCertFile', 'peerTlsKeyFile', 'peerTlsCaFile'] as const;
 
 /** Peers authenticate each other by certificates, so the three files are needed together. */
-function peerTlsFaults(config: Config, nameOf: NameOf): readonly string[] {
-  const files = [
-    [nameOf('peerTlsCertFile'), config.peerTlsCertFile],
-    [nameOf('peerTlsKeyFile'), config.peerTlsKeyFile],
-    [nameOf('peerTlsCaFile'), config.peerTlsCaFile],
-  ] as const;
-  const modeName = nameOf('peerTls');
-  const [given] = files.filter(([, file]) => file !== 'none').map(([name]) => name);
-  const lacking = files.filter(([, file]) => file === 'none').flatMap(([name]) => name ?? []);
-  if (modeName === undefined || files.some(([name]) => name === undefined)) return [];
-  const secretName = nameOf('peerSecretFile');
-  if (given === undefined || config.peerSecretFile !== 'none') {
-    if (given !== undefined) return [`${given} and ${secretName} are both set; peers show certificates or a secret.`];
-    if (config.peerTls !== 'prefer' || config.peerSecretFile !== 'none') return [];
-    return [`${modeName} is prefer, but ${lacking[0]} is none; a node needs a certificate for TLS.`];
+const PEER_TLS_RULE = rule([...PEER_FILES, 'peerTls', 'peerSecretFile'], (config, name) => {
+  const lacking = PEER_FILES.filter((key) => config[key] === 'none').map(name);
+  const given = PEER_FILES.find((key) => config[key] !== 'none');
+  const hasSecret = config.peerSecretFile !== 'none';
+  if (given === undefined) {
+    if (config.peerTls !== 'prefer' || hasSecret) return undefined;
+    return `${name('peerTls')} is prefer, but ${lacking[0]} is none; a node needs a certificate for TLS.`;
   }
-  if (lacking.length === 0) return [];
-  return [
-    `${given} is set, but ${lacking.join(' and ')} ${lacking.length > 1 ? 'are' : 'is'} none; peers need all three.`,
-  ];
-}
+  if (hasSecret) {
+    return `${name(given)} and ${name('peerSecretFile')} are both set; peers show certificates or a secret.`;
+  }
+  if (lacking.length === 0) return undefined;
+  const are = `${lacking.join(' and ')} ${lacking.length > 1 ? 'are' : 'is'} none`;
+  return `${name(given)} is set, but ${are}; peers need all three.`;
+});
 
 /** A client of an open peer port has all rights of a node, so it could issue API keys to itself. */
-function openPeerFaults(config: Config, nameOf: NameOf): readonly string[] {
-  const { auth, peerPort, peerTls, peerTlsCertFile, peerSecretFile } = config;
-  const [authName, portName, modeName] = [nameOf('auth'), nameOf('peerPort'), nameOf('peerTls')];
-  const [certName, secretName] = [nameOf('peerTlsCertFile'), nameOf('peerSecretFile')];
-  if (authName === undefined || portName === undefined || modeName === undefined) return [];
-  const isSecured = peerTlsCertFile !== 'none' || peerSecretFile !== 'none';
-  if (peerTls === 'off' && isSecured)
-    return [`${modeName} is off, but ${peerTlsCertFile === 'none' ? secretName : certName} is set; leave one out.`];
-  if (auth === 'off' || peerPort === 'off' || isSecured || peerTls === 'off') return [];
-  return [
-    `${authName} is on, but every client that reaches ${portName} has all rights of a node: set ${secretName} or ` +
-      `${certName}, or ${modeName} to off when only nodes reach the port.`,
-  ];
-}
+const OPEN_PEER_RULE = rule(
+  ['auth', 'peerPort', 'peerTls', 'peerTlsCertFile', 'peerSecretFile'],
+  ({ auth, peerPort, peerTls, peerTlsCertFile, peerSecretFile }, name) => {
+    const certified = peerTlsCertFile === 'none' ? undefined : name('peerTlsCertFile');
+    const secured = certified ?? (peerSecretFile === 'none' ? undefined : name('peerSecretFile'));
+    if (secured !== undefined) {
+      return peerTls === 'off' ? `${name('peerTls')} is off, but ${secured} is set; leave one out.` : undefined;
+    }
+    if (auth === 'off' || peerPort === 'off' || peerTls === 'off') return undefined;
+    return (
+      `${name('auth')} is on, but every client that reaches ${name('peerPort')} has all rights of a node: set ` +
+      `${name('peerSecretFile')} or ${name('peerTlsCertFile')}, or ${name('peerTls')} to off when only nodes reach the port.`
+    );
+  },
+);
 
 /** ARN of a load balancer; the group is its region. The key URLs of other partitions than `aws` are unknown here. */
 const ARN = /^arn:aws:elasticloadbalancing:([\da-z-]+):\d+:loadbalancer\/app\/[^:]+$/;
 
-function loadBalancerFaults({ albSigner, albKeysUrl }: Config, nameOf: NameOf): readonly string[] {
-  const [signer, keys] = [nameOf('albSigner'), nameOf('albKeysUrl')];
-  if (signer === undefined || keys === undefined || albSigner.length === 0) return [];
+const LOAD_BALANCER_RULE = rule(['albSigner', 'albKeysUrl'], ({ albSigner, albKeysUrl }, name) => {
   const regions = new Set(albSigner.map((arn) => ARN.exec(arn)?.[1]));
-  if (albKeysUrl !== 'region' || (regions.size === 1 && !regions.has(undefined))) return [];
-  return [
-    `${keys} is region, but ${signer} does not name load balancers of one AWS region (arn:aws:elasticloadbalancing:REGION:ACCOUNT:loadbalancer/app/…); ` +
-      `set ${keys}.`,
-  ];
-}
+  if (albSigner.length === 0 || albKeysUrl !== 'region' || (regions.size === 1 && !regions.has(undefined))) {
+    return undefined;
+  }
+  return `${name('albKeysUrl')} is region, but ${name('albSigner')} does not name load balancers of one AWS region (arn:aws:elasticloadbalancing:REGION:ACCOUNT:loadbalancer/app/…); set ${name('albKeysUrl')}.`;
+});
 
-interface Server {
-  readonly name: string | undefined;
-  readonly host: string;
-  readonly port: number | 'off';
-}
+const SERVERS = ['grpcPort', 'httpPort', 'mcpPort', 'metricsPort', 'peerPort'] as const;
 
 /** Checked before anything is opened: the second server would only report that its port is in use. */
-function portFaults(config: Config, nameOf: NameOf): readonly string[] {
-  const { host, grpcPort, httpPort, mcpPort, metricsPort, peerPort } = config;
-  const on = (own: string): string => (own === 'auto' ? host : own);
-  const servers: readonly Server[] = [
-    { name: nameOf('grpcPort'), host, port: grpcPort },
-    { name: nameOf('httpPort'), host, port: httpPort },
-    { name: nameOf('mcpPort'), host, port: mcpPort },
-    { name: nameOf('metricsPort'), host: on(config.metricsHost), port: metricsPort },
-    { name: nameOf('peerPort'), host: on(config.peerHost), port: peerPort },
-  ];
-  return servers.flatMap((server, at) =>
-    servers.slice(at + 1).flatMap((other) => {
-      if (server.name === undefined || other.name === undefined || !isSamePlace(server, other)) return [];
-      return [
-        `${server.name} and ${other.name} are both ${server.port}; every server of a node needs a port of its own ` +
-          '(0: a free one).',
-      ];
+const PORT_RULES = SERVERS.flatMap((one, at) =>
+  SERVERS.slice(at + 1).map((other) =>
+    rule([one, other], (config, name) => {
+      const port = config[one];
+      if (port !== config[other] || port === 'off' || port === 0) return undefined;
+      const [host, otherHost] = [hostOf(config, one), hostOf(config, other)];
+      if (!includesHost(host, otherHost) && !includesHost(otherHost, host)) return undefined;
+      return `${name(one)} and ${name(other)} are both ${port}; every server of a node needs a port of its own (0: a free one).`;
     }),
-  );
-}
+  ),
+);
 
-function isSamePlace(one: Server, other: Server): boolean {
-  if (one.port !== other.port || one.port === 'off' || one.port === 0) return false;
-  return includesHost(one.host, other.host) || includesHost(other.host, one.host);
+function hostOf({ host, metricsHost, peerHost }: Config, server: (typeof SERVERS)[number]): string {
+  const own = server === 'metricsPort' ? metricsHost : server === 'peerPort' ? peerHost : 'auto';
+  return own === 'auto' ? host : own;
 }
 
 /** Returns whether a server at `wide` also listens at `host`. `::` includes IPv4. Host names are not resolved. */
@@ -191,3 +175,13 @@ function includesHost(wide: string, host: string): boolean {
   if (wide.toLowerCase() === host.toLowerCase() || wide === '::') return true;
   return wide === '0.0.0.0' && isIP(host) === 4;
 }
+
+const RULES: readonly Rule[] = [
+  ...NEED_RULES,
+  DISK_RULE,
+  ...PORT_RULES,
+  PEER_TLS_RULE,
+  OPEN_PEER_RULE,
+  LOAD_BALANCER_RULE,
+  LEARNER_RULE,
+];

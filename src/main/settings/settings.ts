@@ -15,6 +15,7 @@ import {
   addresses,
   baseUrl,
   byteSize,
+  type Each,
   host,
   oneOf,
   oneWord,
@@ -30,79 +31,33 @@ import {
 } from './setting.ts';
 import { TOKEN_SETTINGS, type TokenSettings } from './token-settings.ts';
 
-/** Settings of a running node, read once and frozen. */
-export interface Config extends TokenSettings {
-  readonly dataDir: string;
-  readonly host: string;
-  readonly grpcPort: number;
-  readonly httpPort: number;
-  readonly mcpPort: number | 'off';
-  readonly metricsPort: number | 'off';
-  readonly metricsHost: string;
-  readonly peerPort: number | 'off';
-  /** `auto`: the same as `host`. */
-  readonly peerHost: string;
-  /** `auto`: the same as `host`, or the name of this machine when `host` means all addresses. */
-  readonly advertiseHost: string;
+/** Settings of a running node, read once and frozen. SETTINGS says what they mean. */
+export interface Config
+  extends TokenSettings,
+    Each<string, 'dataDir' | 'host' | 'metricsHost' | 'peerHost' | 'advertiseHost' | 'zone' | 'nodeName'>,
+    Each<string, 'otlpEndpoint' | 'authBootstrapKeyFile' | 'auditLog' | 'archive'>,
+    Each<string, 'tlsCertFile' | 'tlsKeyFile' | 'tlsCaFile' | 'tlsClientCaFile'>,
+    Each<string, 'peerTlsCertFile' | 'peerTlsKeyFile' | 'peerTlsCaFile' | 'peerSecretFile'>,
+    Each<number, 'grpcPort' | 'httpPort' | 'copies' | 'traceSampleRatio' | 'readWaitMs' | 'shutdownGraceMs'>,
+    Each<number, 'walSegmentBytes' | 'storeMappedBytes' | 'maintenanceFolds' | 'maintenanceScheduleMs'>,
+    Each<number, 'guestMemoryBytes' | 'guestFuel' | 'guestCpuMs' | 'guestWallMs' | 'guestCacheBytes'>,
+    Each<number | 'off', 'mcpPort' | 'metricsPort' | 'peerPort' | 'joinWaitMs' | 'replaceAfterMs'>,
+    Each<number | 'off', 'rateLimitPerSecond' | 'grpcGzipBytes' | 'httpGzipBytes'>,
+    Each<number | 'auto', 'rateLimitBurst' | 'diskSoftBytes' | 'diskHardBytes' | 'guestExecutors'>,
+    Each<number | 'auto', 'requestMemoryBytes' | 'unsentMemoryBytes' | 'replicationMemoryBytes'>,
+    Each<number | 'auto', 'storeWriteBufferBytes'> {
   readonly advertiseOutside: readonly OutsideRule[];
   readonly bootstrap: 'never' | 'alone';
   readonly join: readonly Address[];
-  readonly joinWaitMs: number | 'off';
   readonly learner: boolean;
-  readonly zone: string;
-  readonly copies: number;
-  readonly replaceAfterMs: number | 'off';
-  readonly nodeName: string;
   readonly logLevel: LogLevel;
-  readonly otlpEndpoint: string;
-  readonly traceSampleRatio: number;
   readonly auth: 'off' | 'on';
-  readonly authBootstrapKeyFile: string;
   readonly authBasic: 'auto' | 'off' | 'on';
-  /** `log`, `off` or a file. */
-  readonly auditLog: string;
-  readonly rateLimitPerSecond: number | 'off';
-  /** `auto`: the same as `rateLimitPerSecond`. */
-  readonly rateLimitBurst: number | 'auto';
-  readonly tlsCertFile: string;
-  readonly tlsKeyFile: string;
-  readonly tlsCaFile: string;
-  readonly tlsClientCaFile: string;
   readonly tlsClientAuth: 'request' | 'require';
   readonly authCertificateRoles: readonly CertificateRule[];
-  readonly peerTlsCertFile: string;
-  readonly peerTlsKeyFile: string;
-  readonly peerTlsCaFile: string;
-  readonly peerSecretFile: string;
   readonly peerTls: 'require' | 'prefer' | 'off';
   readonly corsOrigins: '*' | readonly string[];
-  readonly readWaitMs: number;
-  readonly shutdownGraceMs: number;
-  readonly grpcGzipBytes: number | 'off';
-  readonly httpGzipBytes: number | 'off';
-  /** `auto`, here and in the next two: a share of the memory (memory-limit.ts). */
-  readonly requestMemoryBytes: number | 'auto';
-  readonly unsentMemoryBytes: number | 'auto';
-  readonly replicationMemoryBytes: number | 'auto';
-  readonly walSegmentBytes: number;
-  readonly storeWriteBufferBytes: number | 'auto';
-  readonly storeMappedBytes: number;
-  /** `auto`: a share of the disk, see docs/configuration.md. */
-  readonly diskSoftBytes: number | 'auto';
-  readonly diskHardBytes: number | 'auto';
-  readonly archive: string;
-  /** Empty: none. */
   readonly databaseBytesMax: readonly DatabaseQuota[];
-  /** `auto`: one per processor. */
-  readonly guestExecutors: number | 'auto';
-  readonly guestMemoryBytes: number;
-  readonly guestFuel: number;
-  readonly guestCpuMs: number;
-  readonly guestWallMs: number;
-  readonly guestCacheBytes: number;
-  /** 0: none. */
-  readonly maintenanceFolds: number;
-  readonly maintenanceScheduleMs: number;
 }
 
 /** Settings of TLS between nodes. */

@@ -1,26 +1,20 @@
 /** Settings of external authentication: OpenID providers, and proxies that identify the client in a signed header. */
-import { listOf, optionalFile, plainText, type Setting, type SettingType, textType, wordOr } from './setting.ts';
+import {
+  type Each,
+  listOf,
+  optionalFile,
+  plainText,
+  type Setting,
+  type SettingType,
+  textType,
+  wordOr,
+} from './setting.ts';
 
-export interface TokenSettings {
-  /** Exactly as in the claim `iss` of the tokens. */
-  readonly oidcIssuer: string;
-  readonly oidcAudience: readonly string[];
-  readonly oidcJwksUrl: string;
-  readonly oidcRolesClaim: string;
-  /** `auto`, or a normalized URL. */
-  readonly mcpUrl: string;
-  readonly albSigner: readonly string[];
-  readonly albKeysUrl: string;
-  readonly albRolesClaim: string;
-  readonly signedHeader: string;
-  /** A URL or a file. */
-  readonly signedHeaderKeys: string;
-  readonly signedHeaderIssuer: string;
-  readonly signedHeaderAudience: readonly string[];
-  readonly signedHeaderRolesClaim: string;
-  readonly authGrantsFile: string;
-  readonly authExtractorModule: string;
-}
+export interface TokenSettings
+  extends Each<string, 'oidcIssuer' | 'oidcJwksUrl' | 'oidcRolesClaim' | 'mcpUrl' | 'albKeysUrl' | 'albRolesClaim'>,
+    Each<string, 'signedHeader' | 'signedHeaderKeys' | 'signedHeaderIssuer' | 'signedHeaderRolesClaim'>,
+    Each<string, 'authGrantsFile' | 'authExtractorModule'>,
+    Each<readonly string[], 'oidcAudience' | 'albSigner' | 'signedHeaderAudience'> {}
 
 const URL_LENGTH_MAX = 2_048;
 
