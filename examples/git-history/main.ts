@@ -8,7 +8,7 @@ import { basename, resolve } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { parseArgs } from 'node:util';
 import { type ServiceError, status } from '@grpc/grpc-js';
-import { optionFaults } from '../../src/main/settings/option-faults.ts';
+import { optionFaults } from '../../src/main/commands/options.ts';
 import { Api } from './api.ts';
 import { databaseNameOf } from './database-name.ts';
 import { rootCommit } from './git-log.ts';

@@ -12,13 +12,13 @@ import {
   keyExtractor,
   readBootstrapKey,
 } from '#auth';
-import { CATALOG_GROUP, DatabaseError, parseAddress } from '#base';
+import { CATALOG_GROUP, parseAddress } from '#base';
 import { type Node, wallClock } from '#cluster';
 import type { Logger, Metrics } from '#observability';
 import { ANYBODY, type AuditRecord, auditService, guardService, type Service } from '#service';
 import type { Access } from '#transport';
 import { ReloadedFiles } from '../settings/reloaded-files.ts';
-import { contentOf } from '../settings/setting-files.ts';
+import { readFile } from '../settings/setting-files.ts';
 import type { Config } from '../settings/settings.ts';
 import { openAuditTrail } from './audit-trail.ts';
 import { tokenExtractors } from './token-access.ts';
@@ -170,7 +170,5 @@ function bootstrapKeyOf(
 
 /** @throws DatabaseError when the file cannot be read or has no key; it names the file, but nothing of the key */
 function readKey(file: string): Uint8Array {
-  const read = readBootstrapKey(contentOf(file, 'auth-bootstrap-key-file'));
-  if (read.kind === 'ok') return read.value;
-  throw new DatabaseError('invalid_argument', `The file ${file} of auth-bootstrap-key-file ${read.reason}`);
+  return readFile(file, 'auth-bootstrap-key-file', readBootstrapKey);
 }

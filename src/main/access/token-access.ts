@@ -2,7 +2,6 @@
 import {
   type Extractor,
   type GrantsOfRoles,
-  type KeySource,
   KeysByName,
   loadBalancerExtractor,
   oidcExtractor,
@@ -12,10 +11,9 @@ import {
   type SourceParts,
   signedHeaderExtractor,
 } from '#auth';
-import { DatabaseError } from '#base';
 import { wallClock } from '#cluster';
 import type { Logger, Metrics } from '#observability';
-import { contentOf } from '../settings/setting-files.ts';
+import { readFile } from '../settings/setting-files.ts';
 import type { Config } from '../settings/settings.ts';
 
 interface TokenParts {
@@ -25,7 +23,8 @@ interface TokenParts {
 
 /** @throws DatabaseError when a file of the settings cannot be used. */
 export function tokenExtractors(config: Config, parts: TokenParts): readonly Extractor[] {
-  const grantsOfRoles = grantsOfRolesIn(config);
+  const { authGrantsFile: file } = config;
+  const grantsOfRoles = file === 'none' ? undefined : readFile(file, 'auth-grants-file', readGrantsFile);
   return [
     ...loadBalancerExtractors(config, grantsOfRoles, parts),
     ...signedHeaderExtractors(config, grantsOfRoles, parts),
@@ -42,38 +41,32 @@ function loadBalancerExtractors(
 ): readonly Extractor[] {
   const [first] = signers;
   if (first === undefined) return [];
-  const base = albKeysUrl === 'region' ? `https://public-keys.auth.elb.${regionOf(first)}.amazonaws.com` : albKeysUrl;
+  // setting-pairs.ts has refused ARNs without a region.
+  const region = first.split(':')[3] ?? '';
+  const base = albKeysUrl === 'region' ? `https://public-keys.auth.elb.${region}.amazonaws.com` : albKeysUrl;
   const keys = new KeysByName(base, sourceParts(parts));
   return [loadBalancerExtractor({ keys, signers, roles: { rolesClaim, grantsOfRoles }, nowMs })];
-}
-
-/** Region of an ARN; setting-pairs.ts has refused ARNs without one. */
-function regionOf(arn: string): string {
-  return arn.split(':')[3] ?? '';
 }
 
 function signedHeaderExtractors(config: Config, grantsOfRoles: GrantsOfRoles, parts: TokenParts): readonly Extractor[] {
   const { signedHeader: header, signedHeaderIssuer: issuer, signedHeaderAudience: audiences } = config;
   if (header === 'none') return [];
-  const keys = signedHeaderKeys(config, parts);
+  const place = config.signedHeaderKeys;
+  const keys = /^https?:/i.test(place)
+    ? new RemoteKeys({ kind: 'keys', url: new URL(place) }, sourceParts(parts))
+    : readFile(place, 'signed-header-keys', readPemKey);
   const roles = { rolesClaim: config.signedHeaderRolesClaim, grantsOfRoles };
   return [signedHeaderExtractor({ header, keys, issuer, audiences, roles, nowMs })];
-}
-
-function signedHeaderKeys({ signedHeaderKeys: place }: Config, parts: TokenParts): KeySource {
-  if (/^https?:/i.test(place)) return new RemoteKeys({ kind: 'keys', url: new URL(place) }, sourceParts(parts));
-  const read = readPemKey(contentOf(place, 'signed-header-keys'));
-  if (read.kind === 'ok') return read.value;
-  throw new DatabaseError('invalid_argument', `The file ${place} of signed-header-keys ${read.reason}`);
 }
 
 function oidcExtractors(config: Config, grantsOfRoles: GrantsOfRoles, parts: TokenParts): readonly Extractor[] {
   const { oidcIssuer: issuer, oidcAudience: audiences, oidcJwksUrl: keysUrl, oidcRolesClaim: rolesClaim } = config;
   if (issuer === 'none') return [];
-  const keys = new RemoteKeys(
-    keysUrl === 'discovery' ? { kind: 'issuer', issuer } : { kind: 'keys', url: new URL(keysUrl) },
-    sourceParts(parts),
-  );
+  const place =
+    keysUrl === 'discovery'
+      ? ({ kind: 'issuer', issuer } as const)
+      : ({ kind: 'keys', url: new URL(keysUrl) } as const);
+  const keys = new RemoteKeys(place, sourceParts(parts));
   return [oidcExtractor({ keys, issuer, audiences, roles: { rolesClaim, grantsOfRoles }, nowMs })];
 }
 
@@ -88,11 +81,4 @@ function sourceParts({ logger, metrics }: TokenParts): SourceParts {
       logger.warn('identity-keys-not-read', { url, why });
     },
   };
-}
-
-function grantsOfRolesIn({ authGrantsFile: file }: Config): GrantsOfRoles {
-  if (file === 'none') return undefined;
-  const read = readGrantsFile(contentOf(file, 'auth-grants-file'));
-  if (read.kind === 'ok') return read.value;
-  throw new DatabaseError('invalid_argument', `The file ${file} of auth-grants-file ${read.reason}`);
 }

@@ -4,14 +4,12 @@
  * Only the new secret is written to stdout, so that it can be piped; its description goes to stderr. Exit code 0: done.
  * 1: refused, or no answer; the reason is on stderr. 2: the command line is malformed.
  */
-import { failure, ok, quote, type Result } from '#base';
+import { quote } from '#base';
 import { isKeyId } from '#model';
-import { misplacedOptions, readDuration, readOptions } from '../settings/option-faults.ts';
-import { type CommandPorts, runCommandLine, table } from './command-output.ts';
+import { type CommandPorts, runCommandLine, table } from './command-line.ts';
 import {
   API_OPTIONS,
   API_URL_DEFAULT,
-  type ApiAccess,
   type ApiPorts,
   type ApiRequest,
   jsonOf,
@@ -21,6 +19,7 @@ import {
   readApiAccess,
   textIn,
 } from './http-api.ts';
+import { misplacedOptions, readDuration } from './options.ts';
 
 /** Per kind of credential: the path of the API, and the member of a list answer. */
 const KINDS = {
@@ -56,66 +55,41 @@ export interface AuthPorts extends CommandPorts, ApiPorts {
   readonly nowMs: () => number;
 }
 
-type Order =
-  | { readonly kind: 'create'; readonly name: string; readonly roles: readonly string[]; readonly seconds?: number }
-  | { readonly kind: 'list' }
-  | { readonly kind: 'rotate'; readonly id: string; readonly seconds?: number }
-  | { readonly kind: 'revoke'; readonly id: string };
-
 type Kind = keyof typeof KINDS;
 
-interface Asked {
-  readonly kind: Kind;
-  readonly order: Order;
-  readonly access: ApiAccess;
-  readonly isJson: boolean;
+/** A command, as a request, and the id that it names. */
+interface Order {
+  readonly command: 'create' | 'list' | 'rotate' | 'revoke';
+  readonly id?: string;
+  readonly request: ApiRequest;
 }
 
 /** Runs the command. @returns the exit code */
 export function authCommand(args: readonly string[], ports: AuthPorts): Promise<number> {
-  const run = (asked: Asked): Promise<number> => carryOut(asked, ports);
-  return runCommandLine({ name: 'auth', help: AUTH_HELP, read: readArguments, run }, args, ports);
+  return runCommandLine({ name: 'auth', help: AUTH_HELP, options: OPTIONS }, args, ports, async (values, words) => {
+    const faults: string[] = [];
+    const access = readApiAccess(values, faults);
+    const [what, ...others] = words;
+    const kind = what === 'key' || what === 'token' ? what : undefined;
+    if (kind === undefined) faults.push(`unknown command ${quote(what ?? '')}; commands are key and token`);
+    const order = kind && readOrder(others, { kind, values, faults, nowMs: ports.nowMs() });
+    const whose = kind === 'token' ? 'your key' : 'the key of an administrator';
+    if (access.keyFile === undefined) faults.push(`--key-file is missing: a file with ${whose}`);
+    if (kind === undefined || order === undefined || faults.length > 0) return faults;
+    const text = (await openApi(access, ports)(order.request)).body.toString();
+    if (values.json === true) ports.out(text === '' ? '{}\n' : `${text}\n`);
+    else show(kind, order, text, ports);
+    return 0;
+  });
 }
 
-/** @throws DatabaseError: the command is refused */
-async function carryOut({ kind, order, access, isJson }: Asked, ports: AuthPorts): Promise<number> {
-  const { body } = await openApi(access, ports)(requestOf(kind, order, ports.nowMs()));
-  const text = body.toString();
-  if (isJson) ports.out(text === '' ? '{}\n' : `${text}\n`);
-  else show({ kind, order }, text, ports);
-  return 0;
-}
-
-function requestOf(kind: Kind, order: Order, nowMs: number): ApiRequest {
-  const { path } = KINDS[kind];
-  switch (order.kind) {
-    case 'create': {
-      const { name, roles, seconds } = order;
-      if (seconds === undefined) return { method: 'POST', path, body: JSON.stringify({ name, roles }) };
-      const expiry =
-        kind === 'token'
-          ? { expires_in_seconds: seconds }
-          : { expires_at: new Date(nowMs + seconds * 1000).toISOString() };
-      return { method: 'POST', path, body: JSON.stringify({ name, roles, ...expiry }) };
-    }
-    case 'list':
-      return { path };
-    case 'rotate': {
-      const body = order.seconds === undefined ? {} : { overlap_seconds: order.seconds };
-      return { method: 'POST', path: `${path}/${order.id}/rotate`, body: JSON.stringify(body) };
-    }
-    case 'revoke':
-      return { method: 'DELETE', path: `${path}/${order.id}` };
-  }
-}
-
-function show({ kind, order }: Pick<Asked, 'kind' | 'order'>, text: string, { out, err }: AuthPorts): void {
-  if (order.kind === 'revoke') {
-    err(`${kind} ${order.id} is revoked\n`);
+function show(kind: Kind, { command, id: named }: Order, text: string, { out, err }: AuthPorts): void {
+  if (command === 'revoke') {
+    err(`${kind} ${named} is revoked\n`);
     return;
   }
   const answer = jsonOf(text);
-  if (order.kind === 'list') {
+  if (command === 'list') {
     out(`${listed(kind, answer).join('\n')}\n`);
     return;
   }
@@ -159,38 +133,24 @@ const OPTIONS = {
   ...API_OPTIONS,
 } as const;
 
-function readArguments(args: readonly string[]): Result<Asked, readonly string[]> {
-  const given = readOptions(args, OPTIONS);
-  if (given.kind === 'failure') return given;
-  const { values, positionals } = given.value;
-  const { json: isJson = false } = values;
-  const faults: string[] = [];
-  const access = readApiAccess(values, faults);
-  const [what, ...words] = positionals;
-  const kind = what === 'key' || what === 'token' ? what : undefined;
-  if (kind === undefined) faults.push(`unknown command ${quote(what ?? '')}; commands are key and token`);
-  const order = kind && readOrder(words, { kind, values, faults });
-  const whose = kind === 'token' ? 'your key' : 'the key of an administrator';
-  if (access.keyFile === undefined) faults.push(`--key-file is missing: a file with ${whose}`);
-  if (kind === undefined || order === undefined || faults.length > 0) return failure(faults);
-  return ok({ kind, order, access, isJson });
-}
-
 type Values = { readonly [Name in 'name' | 'roles' | 'expires-in' | 'overlap']?: string };
 
 interface Reading {
   readonly kind: Kind;
   readonly values: Values;
   readonly faults: string[];
+  readonly nowMs: number;
 }
 
-function readOrder(words: readonly string[], { kind, values, faults }: Reading): Order | undefined {
+function readOrder(words: readonly string[], reading: Reading): Order | undefined {
+  const { kind, values, faults } = reading;
+  const { path } = KINDS[kind];
   const [command, id, ...more] = words;
   if (more.length > 0) faults.push(`unexpected argument ${quote(more.join(' '))}`);
   faults.push(...misplacedOptions(values, OPTIONS, command));
   if (command === 'create' || command === 'list') {
     if (id !== undefined) faults.push(`${command} takes no ${kind}; unexpected argument ${quote(id)}`);
-    return command === 'list' ? { kind: 'list' } : readCreation(values, faults);
+    return command === 'list' ? { command, request: { path } } : readCreation(path, reading);
   }
   if ((command !== 'rotate' || kind === 'token') && command !== 'revoke') {
     const commands = kind === 'token' ? 'create, list and revoke' : 'create, list, rotate and revoke';
@@ -201,16 +161,21 @@ function readOrder(words: readonly string[], { kind, values, faults }: Reading):
     faults.push(`${command} needs the id of a ${kind}: ${quote(id ?? '')} is not one (16 hex digits); list shows them`);
     return undefined;
   }
-  if (command === 'revoke') return { kind: 'revoke', id };
-  const seconds = readDuration('overlap', values.overlap, faults);
-  return { kind: 'rotate', id, ...(seconds !== undefined && { seconds }) };
+  if (command === 'revoke') return { command, id, request: { method: 'DELETE', path: `${path}/${id}` } };
+  const overlap = { overlap_seconds: readDuration('overlap', values.overlap, faults) };
+  return { command, id, request: { method: 'POST', path: `${path}/${id}/rotate`, body: JSON.stringify(overlap) } };
 }
 
-function readCreation(values: Values, faults: string[]): Order | undefined {
+function readCreation(path: string, { kind, values, faults, nowMs }: Reading): Order | undefined {
   const { name, roles } = values;
   if (name === undefined) faults.push('--name is missing');
   if (roles === undefined) faults.push('--roles is missing, such as writer:shop');
   const seconds = readDuration('expires-in', values['expires-in'], faults);
-  if (name === undefined || roles === undefined) return undefined;
-  return { kind: 'create', name, roles: roles.split(','), ...(seconds !== undefined && { seconds }) };
+  if (name === undefined || roles === undefined || faults.length > 0) return undefined;
+  const expiry =
+    kind === 'token' || seconds === undefined
+      ? { expires_in_seconds: seconds }
+      : { expires_at: new Date(nowMs + seconds * 1000).toISOString() };
+  const body = JSON.stringify({ name, roles: roles.split(','), ...expiry });
+  return { command: 'create', request: { method: 'POST', path, body } };
 }

@@ -1,48 +1,47 @@
 /** Runs commands, and their output: tables, and failures that are reported in one line because they are no bugs. */
-import { DatabaseError, type Result } from '#base';
-import { StorageFailure } from '#storage';
-import { refuseUsage } from '../settings/option-faults.ts';
+import { toHex } from '#base';
+import { EXIT_REFUSED, EXIT_USAGE, isRefusal } from '../process/refusals.ts';
+import { type Environment, type Options, type OptionsOf, readOptions, type Values } from './options.ts';
 
-/** Exit code of a command that was refused, or got no answer; the reason is on stderr. */
-export const EXIT_REFUSED = 1;
-
-interface Command<Asked> {
+interface Command<O extends Options, Name extends string> extends OptionsOf<O, Name> {
   readonly name: string;
   readonly help: string;
-  /** Returns one sentence per fault of the command line. */
-  readonly read: (args: readonly string[]) => Result<Asked, readonly string[]>;
-  readonly run: (asked: Asked) => Promise<number>;
 }
 
 export interface CommandPorts {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
+  /** Variables in place of options. */
+  readonly environment?: Environment;
 }
 
-/** Runs a command, or prints its help. @returns the exit code */
-export async function runCommandLine<Asked>(
-  { name, help, read, run }: Command<Asked>,
+/**
+ * Runs a command, or prints its help. `run` returns the exit code, or a sentence for each fault of the command line.
+ * @returns the exit code
+ */
+export async function runCommandLine<const O extends Options, const Name extends string = never>(
+  command: Command<O, Name>,
   args: readonly string[],
-  { out, err }: CommandPorts,
+  { out, err, environment = {} }: CommandPorts,
+  run: (values: Values<O, Name>, words: readonly string[]) => Promise<number | readonly string[]>,
 ): Promise<number> {
+  const { name, help } = command;
   if (args.includes('--help') || args[0] === 'help') {
     out(help);
     return 0;
   }
-  const asked = read(args);
-  if (asked.kind === 'failure') return refuseUsage(name, asked.reason, err);
   try {
-    return await run(asked.value);
+    const given = readOptions(args, command, environment);
+    const done = given.kind === 'failure' ? given.reason : await run(given.value.values, given.value.words);
+    if (typeof done === 'number') return done;
+    for (const fault of done) err(`cairn ${name}: ${fault}\n`);
+    err(`See cairn ${name} --help.\n`);
+    return EXIT_USAGE;
   } catch (error) {
     if (!isRefusal(error)) throw error;
     err(`cairn ${name}: ${error.message}\n`);
     return EXIT_REFUSED;
   }
-}
-
-/** The command is refused: its reason is on stderr, and the exit code is EXIT_REFUSED. */
-export function refused(reason: string): DatabaseError {
-  return new DatabaseError('unavailable', reason);
 }
 
 export interface ProgressPorts extends CommandPorts {
@@ -63,6 +62,12 @@ export function progressTo({ err, nowMs, isTerminal }: ProgressPorts, isWanted =
   };
 }
 
+/** Formats a value as JSON for people and programs; bytes are hexadecimal text. */
+export function jsonText(value: unknown): string {
+  const bytesAsHex = (_key: string, each: unknown): unknown => (each instanceof Uint8Array ? toHex(each) : each);
+  return `${JSON.stringify(value, bytesAsHex, 2)}\n`;
+}
+
 /** Formats a text table: columns as wide as their cells, with two spaces between. */
 export function table(rows: readonly (readonly string[])[]): readonly string[] {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
@@ -72,11 +77,4 @@ export function table(rows: readonly (readonly string[])[]): readonly string[] {
       .join('  ')
       .trimEnd(),
   );
-}
-
-/** Returns whether the person who runs the command can fix the cause: an address, a setting, the operating system. */
-export function isRefusal(error: unknown): error is Error {
-  if (!(error instanceof Error)) return false;
-  // Compared by name, because an error from the core thread loses its class; and every error of the operating system.
-  return error instanceof DatabaseError || error.name === StorageFailure.name || 'syscall' in error;
 }

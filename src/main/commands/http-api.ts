@@ -1,6 +1,6 @@
 /** Requests of commands to the HTTP API of a node: their options, the credential, and the reason of a refusal. */
 import { messageOf, quote } from '#base';
-import { refused } from './command-output.ts';
+import { refused } from '../process/refusals.ts';
 
 export const API_URL_DEFAULT = 'http://127.0.0.1:3000';
 

@@ -1,59 +1,64 @@
 /** Reads the options of a command. Messages of Node do not list the options that exist. */
 import type { parseArgs as Parse } from 'node:util';
-import { failure, nearestName, ok, quote, type Result } from '#base';
+import { failure, ok, quote, type Result } from '#base';
+import { suggestion } from '../settings/setting.ts';
 
 // An import would also load the lazy parts of the module, such as its text comparison for tests.
 const { parseArgs } = process.getBuiltinModule('node:util');
 
-/** Exit code of a command whose command line is malformed. */
-const EXIT_USAGE = 2;
+export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** `multiple`: the option may be repeated. `of`: the only command that takes the option. */
 export type Options = Readonly<
   Record<string, { readonly type: 'string' | 'boolean'; readonly multiple?: boolean; readonly of?: string }>
 >;
 
-type Given<O extends Options> = ReturnType<
+type Parsed<O extends Options> = ReturnType<
   typeof Parse<{ readonly args: string[]; readonly options: O; readonly allowPositionals: true }>
 >;
 
-/** Returns the options and positional arguments, or a sentence for each fault. */
-export function readOptions<const O extends Options>(
-  args: readonly string[],
-  options: O,
-): Result<Given<O>, readonly string[]> {
-  const faults = optionFaults(args, options);
-  return faults.length > 0 ? failure(faults) : ok(parseArgs({ args: [...args], options, allowPositionals: true }));
+/** The values of options, of which some are required. */
+export type Values<O extends Options, Name extends string = never> = Parsed<O>['values'] & {
+  readonly [Required in Name]: string;
+};
+
+export interface OptionsOf<O extends Options, Name extends string> {
+  readonly options: O;
+  /**
+   * The required options, and what to give them. A command that has it takes no other arguments.
+   */
+  readonly required?: Readonly<Record<Name, string>>;
 }
 
 /** The variable in place of the option `--data-dir`. */
 export const DATA_DIR_VARIABLE = 'CAIRN_DATA_DIR';
 
-/**
- * Reads the options of a command without other arguments. `hints` has the required ones, and what to give them.
- * `textOf` returns the value of one of these.
- */
-export function readRequired<const O extends Options, const Name extends string>(
+/** Returns the options and the other arguments, or a sentence for each fault. */
+export function readOptions<const O extends Options, const Name extends string>(
   args: readonly string[],
-  environment: Readonly<Record<string, string | undefined>>,
-  options: O,
-  hints: Readonly<Record<Name, string>>,
-): Result<{ readonly values: Given<O>['values']; readonly textOf: (name: Name) => string }, readonly string[]> {
-  const given = readOptions(args, options);
-  if (given.kind === 'failure') return given;
-  const { values, positionals } = given.value;
-  const texts = new Map<string, unknown>(Object.entries({ 'data-dir': environment[DATA_DIR_VARIABLE], ...values }));
-  const textOf = (name: string): string => {
-    const text = texts.get(name);
-    return typeof text === 'string' ? text : '';
-  };
-  const faults = [
-    ...(positionals.length > 0 ? [`unexpected argument ${quote(positionals.join(' '))}`] : []),
-    ...Object.entries<string>(hints).flatMap(([name, hint]) =>
-      textOf(name) === '' ? [`--${name} is missing; ${hint}`] : [],
-    ),
-  ];
-  return faults.length > 0 ? failure(faults) : ok({ values, textOf });
+  { options, required }: OptionsOf<O, Name>,
+  environment: Environment,
+): Result<{ readonly values: Values<O, Name>; readonly words: readonly string[] }, readonly string[]> {
+  const faults = [...optionFaults(args, options)];
+  if (faults.length > 0) return failure(faults);
+  const { values, positionals: words } = parseArgs({ args: [...args], options, allowPositionals: true });
+  const directory = environment[DATA_DIR_VARIABLE];
+  if (directory !== undefined && !('data-dir' in values)) Object.assign(values, { 'data-dir': directory });
+  if (required !== undefined && words.length > 0) faults.push(`unexpected argument ${quote(words.join(' '))}`);
+  if (hasAll(values, required) && faults.length === 0) return ok({ values, words });
+  const lacking = Object.entries<string>(required ?? {}).filter(([name]) => !hasText(values, name));
+  return failure([...faults, ...lacking.map(([name, hint]) => `--${name} is missing; ${hint}`)]);
+}
+
+function hasAll<Given extends object, Name extends string>(
+  values: Given,
+  required: Readonly<Record<Name, string>> | undefined,
+): values is Given & { readonly [Required in Name]: string } {
+  return Object.keys(required ?? {}).every((name) => hasText(values, name));
+}
+
+function hasText(values: object, name: string): boolean {
+  return (Reflect.get(values, name) ?? '') !== '';
 }
 
 const SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
@@ -75,23 +80,6 @@ export function misplacedOptions(given: object, options: Options, command: strin
     const { of = command } = options[name] ?? {};
     return of === command ? [] : [`--${name} is only for ${of}`];
   });
-}
-
-const EDITS_MAX = 3;
-/** A name needs this many letters per edit, so that short names do not match everything. */
-const LETTERS_PER_EDIT = 3;
-
-/** Suggests the closest name as a question; returns `otherwise` when none is close. */
-export function suggestion(name: string, names: readonly string[], otherwise: string, prefix = '--'): string {
-  const nearest = nearestName(name, names, Math.min(EDITS_MAX, Math.floor(name.length / LETTERS_PER_EDIT)));
-  return nearest === undefined ? otherwise : `did you mean ${prefix}${nearest}?`;
-}
-
-/** Writes a line for each fault of a command line. @returns the exit code */
-export function refuseUsage(command: string, faults: readonly string[], err: (text: string) => void): number {
-  for (const fault of faults) err(`cairn ${command}: ${fault}\n`);
-  err(`See cairn ${command} --help.\n`);
-  return EXIT_USAGE;
 }
 
 /** Returns a sentence for each fault. The caller checks positional arguments. */

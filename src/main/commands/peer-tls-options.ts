@@ -2,6 +2,7 @@
 import { failure, ok, type Result } from '#base';
 import { variableName } from '../settings/setting.ts';
 import type { PeerTlsFiles } from '../tls/peer-tls.ts';
+import type { Environment } from './options.ts';
 
 export const PEER_TLS_OPTIONS = {
   'peer-tls-ca-file': { type: 'string' },
@@ -26,14 +27,16 @@ const NO_FILES: PeerTlsFiles = {
   peerSecretFile: 'none',
 };
 
-export type Environment = Readonly<Record<string, string | undefined>>;
 type Given = { readonly [K in keyof typeof PEER_TLS_OPTIONS]?: string };
 
 /**
  * Returns the files of the options, or else of the environment, such as that of a node in its container; undefined when
  * neither has any. The failure names missing options.
  */
-export function readPeerTlsOptions(given: Given, environment: Environment): Result<PeerTlsFiles | undefined, string> {
+export function readPeerTlsOptions(
+  given: Given,
+  environment: Environment = {},
+): Result<PeerTlsFiles | undefined, string> {
   const { 'peer-tls-cert-file': cert, 'peer-tls-key-file': key, 'peer-tls-ca-file': ca } = given;
   const secret = given['peer-secret-file'];
   const isCertified = cert !== undefined || key !== undefined || ca !== undefined;

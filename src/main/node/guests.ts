@@ -72,7 +72,10 @@ export interface GuestParts {
 interface Opened extends Components {
   readonly views: StateViews;
   readonly maintenance: Maintenance;
-  readonly folders: { readonly artifacts: CacheFolder; readonly states: CacheFolder };
+  readonly folders: Readonly<Record<keyof GuestFigures['caches'], CacheFolder>>;
+  readonly pools: Readonly<Record<keyof GuestFigures['pools'], Executors>>;
+  /** The checks of publications, and the reading of events. */
+  readonly others: readonly AsyncDisposable[];
 }
 
 const FOLDER = 'guests';
@@ -99,9 +102,6 @@ export class Guests implements AsyncDisposable {
   readonly #settings: GuestSettings;
   #opening: Promise<Opened> | undefined;
   #opened: Opened | undefined;
-  #pools: { views: Executors; changes: Executors; presenters: Executors } | undefined;
-  #publisher: Publisher | undefined;
-  #batches: BatchThread | undefined;
 
   constructor(parts: GuestParts) {
     this.#parts = parts;
@@ -121,14 +121,13 @@ export class Guests implements AsyncDisposable {
 
   /** Undefined until a component is used. */
   figures(): GuestFigures | undefined {
-    if (this.#opened === undefined || this.#pools === undefined) return undefined;
-    const { views, changes, presenters } = this.#pools;
-    const { artifacts, states } = this.#opened.folders;
-    const { views: folded, maintenance } = this.#opened;
+    if (this.#opened === undefined) return undefined;
+    const { pools, folders, views, maintenance } = this.#opened;
+    const { changes, presenters } = pools;
     return {
-      pools: { views: views.figures(), changes: changes.figures(), presenters: presenters.figures() },
-      caches: { artifacts: artifacts.figures(), states: states.figures() },
-      folds: folded.figures(),
+      pools: { views: pools.views.figures(), changes: changes.figures(), presenters: presenters.figures() },
+      caches: { artifacts: folders.artifacts.figures(), states: folders.states.figures() },
+      folds: views.figures(),
       maintenance: maintenance.figures(),
     };
   }
@@ -142,9 +141,8 @@ export class Guests implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#opening?.catch(() => undefined);
     this.stopMaintenance();
-    const pools = Object.values(this.#pools ?? {});
-    const others = [this.#publisher, this.#batches].filter((each) => each !== undefined);
-    await Promise.all([...pools, ...others].map(closed));
+    const { pools = {}, others = [] } = this.#opened ?? {};
+    await Promise.all([...Object.values(pools), ...others].map((each) => each[Symbol.asyncDispose]()));
     await this.#opened?.maintenance.ended();
   }
 
@@ -154,16 +152,18 @@ export class Guests implements AsyncDisposable {
       this.#folder('states', STATE_MEMORY_BYTES),
     ]);
     const publisher = new Publisher();
-    const pools = this.#executors();
+    const executors = (): Executors =>
+      new Executors({ ...DEFAULT_EXECUTORS, count: this.#count, onCall: this.#parts.onCall });
+    // Presenters have their own, so that a slow reader blocks no fold and no decision.
+    const pools = { views: executors(), changes: executors(), presenters: executors() };
     const batches = new BatchThread(BATCH_WORKER, storeDirectoryOf(this.#settings.dataDir));
-    this.#publisher = publisher;
-    this.#pools = pools;
-    this.#batches = batches;
     const limits = { ...DEFAULT_LIMITS, memoryBytesMax: this.#settings.guestMemoryBytes };
     const settings = { ...DEFAULT_STATE_VIEWS, guest: this.#bounds(DEFAULT_STATE_VIEWS.guest.limits) };
     const views = new StateViews(pools.views, new FoldSnapshots(states), settings, batches);
     this.#opened = {
       folders: { artifacts, states },
+      pools,
+      others: [publisher, batches],
       artifacts: new ArtifactStore(artifacts, publisher, { limits, smoke: SMOKE, onReady: this.#parts.onComponent }),
       views,
       asked: new AskedBindings(states, ASKED_BINDINGS_MAX),
@@ -183,13 +183,6 @@ export class Guests implements AsyncDisposable {
     const { dataDir, guestCacheBytes } = this.#settings;
     const path = join(dataDir, FOLDER, name);
     return CacheFolder.open({ path, bytesMax: guestCacheBytes / 2, memoryBytesMax, mayWrite: this.#parts.mayWrite });
-  }
-
-  #executors(): { views: Executors; changes: Executors; presenters: Executors } {
-    const made = (): Executors =>
-      new Executors({ ...DEFAULT_EXECUTORS, count: this.#count, onCall: this.#parts.onCall });
-    // Presenters have their own, so that a slow reader blocks no fold and no decision.
-    return { views: made(), changes: made(), presenters: made() };
   }
 
   get #count(): number {
@@ -215,10 +208,6 @@ export class Guests implements AsyncDisposable {
     const { guestFuel, guestWallMs, guestCpuMs } = this.#settings;
     return { limits: { ...limits, fuel: guestFuel }, time: { wallMs: guestWallMs, cpuMs: guestCpuMs } };
   }
-}
-
-async function closed(one: AsyncDisposable): Promise<void> {
-  await one[Symbol.asyncDispose]();
 }
 
 /** Logs when a State View cannot be folded in the background, and when it can again. */

@@ -23,6 +23,7 @@ import { join } from 'node:path';
 import { DatabaseError } from '#base';
 import { NODE_REMOVED } from '#cluster';
 import { isLevelStoreInUse } from '#storage';
+import { refused } from '../process/refusals.ts';
 
 const NOTE = 'removed';
 /** Files of a node in its data directory, without the marker. */
@@ -69,8 +70,4 @@ function sync(directory: string): void {
   } finally {
     closeSync(file);
   }
-}
-
-function refused(message: string): DatabaseError {
-  return new DatabaseError('unavailable', message);
 }

@@ -12,17 +12,15 @@ import { getHeapStatistics } from 'node:v8';
 import { DatabaseError } from '#base';
 import { BELONGS_NOWHERE, forgetStarts, stopProcess } from '#cluster';
 import { createLogger, type LogFields, type Logger } from '#observability';
-import { isRefusal } from '../commands/command-output.ts';
 import { collectUnderPressure, lackingMemory, usableMemoryBytes } from '../process/memory-limit.ts';
 import { usableProcessors } from '../process/processors.ts';
+import { EXIT_REFUSED, EXIT_USAGE, isRefusal } from '../process/refusals.ts';
 import { endAtOnce, type StopSignals } from '../process/stop-signals.ts';
 import { ownLackingV8Options } from '../process/v8-options.ts';
 import { warnOfReadableSecrets } from '../settings/setting-files.ts';
 import type { Config } from '../settings/settings.ts';
 import { type RunningNode, startServers } from './servers.ts';
 
-const EXIT_CANNOT_START = 1;
-const EXIT_USAGE = 2;
 /** EX_IOERR of sysexits. The operator enlarges the volume of a node that exits with it. */
 const EXIT_DISK_FULL = 74;
 const EXITS: Readonly<Record<string, number>> = {
@@ -127,6 +125,6 @@ async function start(config: Config, logger: Logger, waiting: (isWaiting: boolea
     logger.debug('cannot-start-because', { error });
     logger.flush();
     // At once, because a thread that was starting may still run.
-    process.exit(EXITS[reason ?? ''] ?? EXIT_CANNOT_START);
+    process.exit(EXITS[reason ?? ''] ?? EXIT_REFUSED);
   }
 }

@@ -6,8 +6,7 @@
  * exits with code 2, so that a node never runs with unintended settings.
  */
 import { failure, ok, quote, type Result } from '#base';
-import { suggestion } from './option-faults.ts';
-import { flagName, readSetting, variableName } from './setting.ts';
+import { flagName, readSetting, suggestion, variableName } from './setting.ts';
 import { faultsBetween } from './setting-pairs.ts';
 import { buildConfig, type Config, SETTINGS } from './settings.ts';
 

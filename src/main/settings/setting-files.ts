@@ -1,6 +1,6 @@
 /** Reads the files that settings name, and warns when other users can read a secret file. */
 import { readFileSync, statSync } from 'node:fs';
-import { DatabaseError, messageOf } from '#base';
+import { DatabaseError, messageOf, type Result } from '#base';
 import type { Logger } from '#observability';
 import type { Config } from './settings.ts';
 
@@ -14,6 +14,18 @@ export function contentOf(file: string, setting: string): string {
   } catch (cause) {
     throw new DatabaseError('unavailable', `The file of ${setting} cannot be read: ${messageOf(cause)}`, { cause });
   }
+}
+
+/** The content of the file as `read` understands it. @throws DatabaseError when the file cannot be read or is invalid */
+export function readFile<Value>(file: string, setting: string, read: (text: string) => Result<Value, string>): Value {
+  const found = read(contentOf(file, setting));
+  if (found.kind === 'ok') return found.value;
+  throw invalidFile(file, setting, found.reason);
+}
+
+/** `what` says what is wrong with the file, as in "has no certificate in PEM". */
+export function invalidFile(file: string, setting: string, what: string, cause?: unknown): DatabaseError {
+  return new DatabaseError('invalid_argument', `The file ${file} of ${setting} ${what}`, { cause });
 }
 
 /** Logs `secret-readable` for each key file that every user of the machine can read. */

@@ -4,7 +4,7 @@
  * A setting has one name in three spellings: `grpcPort` in the code, `--grpc-port` on the command line, and
  * `CAIRN_GRPC_PORT` in the environment.
  */
-import { type Address, failure, formatAddress, isHost, ok, parseAddress, quote, type Result } from '#base';
+import { type Address, failure, formatAddress, isHost, nearestName, ok, parseAddress, quote, type Result } from '#base';
 import { leadingZeroRule } from '#model';
 
 export interface SettingType<T> {
@@ -23,6 +23,9 @@ export interface Setting<T> {
   readonly default: T;
   readonly help: string;
 }
+
+/** Settings whose values have one type. */
+export type Each<Value, Name extends string> = { readonly [Each in Name]: Value };
 
 /** A whole number in [min, max]. */
 export function wholeNumber(range: {
@@ -202,6 +205,16 @@ export function flagName(key: string): string {
 /** `grpcPort` → `CAIRN_GRPC_PORT`. */
 export function variableName(key: string): string {
   return `CAIRN_${flagName(key).replaceAll('-', '_').toUpperCase()}`;
+}
+
+const EDITS_MAX = 3;
+/** A name needs this many letters per edit, so that short names do not match everything. */
+const LETTERS_PER_EDIT = 3;
+
+/** Suggests the closest name as a question; returns `otherwise` when none is close. */
+export function suggestion(name: string, names: readonly string[], otherwise: string, prefix = '--'): string {
+  const nearest = nearestName(name, names, Math.min(EDITS_MAX, Math.floor(name.length / LETTERS_PER_EDIT)));
+  return nearest === undefined ? otherwise : `did you mean ${prefix}${nearest}?`;
 }
 
 /** A decimal number without sign or leading zero. */

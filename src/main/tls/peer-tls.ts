@@ -13,9 +13,9 @@ import type { Result } from '#base';
 import type { Logger, Metrics } from '#observability';
 import { type PeerSecret, PeerTls, type PeerTlsMaterial, type PeerTlsMode } from '#transport/peer';
 import { ReloadedFiles } from '../settings/reloaded-files.ts';
-import { contentOf } from '../settings/setting-files.ts';
+import { contentOf, invalidFile } from '../settings/setting-files.ts';
 import type { PeerTlsSettings } from '../settings/settings.ts';
-import { certificatesIn, checked, checkValidity, contentIfNamed, keyIn, validityFault, wrong } from './tls-files.ts';
+import { certificatesIn, checked, checkValidity, contentIfNamed, keyIn, validityFault } from './tls-files.ts';
 
 /** The files of certificates, or of the secret; the others are `none`. */
 export type PeerTlsFiles = Omit<PeerTlsSettings, 'peerTls'>;
@@ -49,7 +49,7 @@ const SECRET = /^[\x21-\x7e]{32,1024}$/;
 function secretIn(file: string): PeerSecret {
   const text = contentOf(file, 'peer-secret-file').trim();
   if (!SECRET.test(text))
-    throw wrong(
+    throw invalidFile(
       file,
       'peer-secret-file',
       'must have one line of 32 to 1,024 characters, such as `openssl rand -hex 32` prints',
@@ -160,7 +160,7 @@ function certificateOf(material: PeerTlsMaterial, files: PeerTlsFiles): X509Cert
   certificatesIn(ca, caFile, 'peer-tls-ca-file');
   const [certificate] = certificatesIn(cert, certFile, 'peer-tls-cert-file');
   if (!certificate.checkPrivateKey(keyIn(key, keyFile, 'peer-tls-key-file'))) {
-    throw wrong(keyFile, 'peer-tls-key-file', `is not that of the certificate in ${certFile}`);
+    throw invalidFile(keyFile, 'peer-tls-key-file', `is not that of the certificate in ${certFile}`);
   }
   checked({ cert, key, ca });
   return certificate;

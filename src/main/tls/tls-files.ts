@@ -2,7 +2,7 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import { DatabaseError, messageOf } from '#base';
-import { contentOf } from '../settings/setting-files.ts';
+import { contentOf, invalidFile } from '../settings/setting-files.ts';
 import type { Config } from '../settings/settings.ts';
 
 /** Contents by setting; a file that is not given has no content. */
@@ -56,7 +56,7 @@ export function tlsMaterial(contents: TlsContents, settings: TlsSettings): TlsMa
   }
   const [certificate] = certificatesIn(chain, settings.tlsCertFile, 'tls-cert-file');
   if (!certificate.checkPrivateKey(keyIn(key, settings.tlsKeyFile, 'tls-key-file'))) {
-    throw wrong(settings.tlsKeyFile, 'tls-key-file', `is not that of the certificate in ${settings.tlsCertFile}`);
+    throw invalidFile(settings.tlsKeyFile, 'tls-key-file', `is not that of the certificate in ${settings.tlsCertFile}`);
   }
   const own = { cert: chain, key };
   return {
@@ -81,10 +81,10 @@ export function certificatesIn(
     try {
       return new X509Certificate(block);
     } catch (cause) {
-      throw wrong(file, setting, `has something else than a certificate as number ${at + 1}`, cause);
+      throw invalidFile(file, setting, `has something else than a certificate as number ${at + 1}`, cause);
     }
   });
-  if (first === undefined) throw wrong(file, setting, 'has no certificate in PEM');
+  if (first === undefined) throw invalidFile(file, setting, 'has no certificate in PEM');
   return [first, ...others];
 }
 
@@ -93,7 +93,7 @@ export function keyIn(content: string, file: string, setting: string): KeyObject
   try {
     return createPrivateKey(content);
   } catch (cause) {
-    throw wrong(file, setting, 'has no private key in PEM without a passphrase', cause);
+    throw invalidFile(file, setting, 'has no private key in PEM without a passphrase', cause);
   }
 }
 
@@ -126,8 +126,4 @@ export function checked(options: SecureContextOptions): SecureContextOptions {
   } catch (cause) {
     throw new DatabaseError('invalid_argument', `The files of TLS cannot be used: ${messageOf(cause)}`, { cause });
   }
-}
-
-export function wrong(file: string, setting: string, what: string, cause?: unknown): DatabaseError {
-  return new DatabaseError('invalid_argument', `The file ${file} of ${setting} ${what}`, { cause });
 }

@@ -1,7 +1,8 @@
 /** Options of commands on the databases of an archive, and their results for each database. */
 import type { ArchivePorts } from '#archive';
 import { archiveAt, type FoundArchive, findArchives } from '../../archive/archive-place.ts';
-import { type CommandPorts, EXIT_REFUSED } from '../command-output.ts';
+import { EXIT_REFUSED } from '../../process/refusals.ts';
+import { type CommandPorts, jsonText } from '../command-line.ts';
 
 export const ARCHIVE_OPTIONS = {
   from: { type: 'string' },
@@ -11,11 +12,11 @@ export const ARCHIVE_OPTIONS = {
 
 export const FROM_HINT = { from: 'name the directory or URL of the archive' } as const;
 
-export interface AskedArchive {
+interface AskedArchive {
   readonly from: string;
   /** Names or ids; none: all databases. */
-  readonly databases: readonly string[];
-  readonly isJson: boolean;
+  readonly database?: readonly string[];
+  readonly json?: boolean;
 }
 
 interface Work<Done> {
@@ -28,7 +29,7 @@ interface Work<Done> {
 
 /** Works on one database after the other, and reports each. @returns the exit code: 1 if one has a fault */
 export async function forEachDatabase<Done extends { readonly faults: readonly string[] }>(
-  { from, databases, isJson }: AskedArchive,
+  { from, database: databases = [], json: isJson = false }: AskedArchive,
   { command, work, render }: Work<Done>,
   { out, err }: CommandPorts,
 ): Promise<number> {
@@ -40,6 +41,6 @@ export async function forEachDatabase<Done extends { readonly faults: readonly s
     if (!isJson) out(render(done));
     for (const fault of done.faults) err(`cairn ${command}: ${fault}\n`);
   }
-  if (isJson) out(`${JSON.stringify(all, undefined, 2)}\n`);
+  if (isJson) out(jsonText(all));
   return all.some(({ faults }) => faults.length > 0) ? EXIT_REFUSED : 0;
 }

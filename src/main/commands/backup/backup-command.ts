@@ -4,14 +4,14 @@
  * Exit code 0: done. 1: refused, or a failure of a disk; the reason is on stderr. 2: the command line is malformed.
  */
 import { Archiver, type ArchiveSource, CatalogArchiver, type HistoryState } from '#archive';
-import { DatabaseError, ok, type Result } from '#base';
+import { DatabaseError } from '#base';
 import { openStoppedNode, type StoppedNode, storeDirectoryOf, wallClock } from '#cluster';
 import { historiesIn } from '#storage';
 import { archiveAt } from '../../archive/archive-place.ts';
 import { encodeCatalog } from '../../archive/archived-catalogs.ts';
 import { heldDatabase, historySource } from '../../archive/history-source.ts';
-import { DATA_DIR_VARIABLE, readRequired } from '../../settings/option-faults.ts';
-import { type CommandPorts, runCommandLine } from '../command-output.ts';
+import { type CommandPorts, jsonText, runCommandLine } from '../command-line.ts';
+import { DATA_DIR_VARIABLE } from '../options.ts';
 import { pruneCommand } from './backup-prune.ts';
 import { verifyCommand } from './backup-verify.ts';
 
@@ -29,15 +29,15 @@ new. Use cairn restore to found a new cluster from the archive, at any revision 
 See docs/operations/backup.md.
 `;
 
-export interface BackupPorts extends CommandPorts {
-  readonly environment: Readonly<Record<string, string | undefined>>;
-}
-
-interface Asked {
-  readonly directory: string;
-  readonly to: string;
-  readonly isJson: boolean;
-}
+const BACKUP = {
+  name: 'backup',
+  help: BACKUP_HELP,
+  options: { 'data-dir': { type: 'string' }, to: { type: 'string' }, json: { type: 'boolean' } },
+  required: {
+    'data-dir': 'name the data directory of the stopped node',
+    to: 'name the directory or URL of the archive',
+  },
+} as const;
 
 /** A database in the archive. */
 interface Archived extends HistoryState {
@@ -48,18 +48,16 @@ interface Archived extends HistoryState {
 }
 
 /** Runs the command. @returns the exit code */
-export function backupCommand(args: readonly string[], ports: BackupPorts): Promise<number> {
+export function backupCommand(args: readonly string[], ports: CommandPorts): Promise<number> {
   const [first, ...rest] = args;
   if (first === 'verify') return verifyCommand(rest, ports);
   if (first === 'prune') return pruneCommand(rest, ports);
-  const read = (given: readonly string[]): Result<Asked, readonly string[]> => readArguments(given, ports.environment);
-  const run = async ({ directory, to, isJson }: Asked): Promise<number> => {
+  return runCommandLine(BACKUP, args, ports, async ({ 'data-dir': directory, to, json: isJson = false }) => {
     await using node = await openStoppedNode(directory);
     const archived = await archiveAll(node, directory, to);
-    ports.out(isJson ? `${JSON.stringify(archived, undefined, 2)}\n` : render(archived));
+    ports.out(isJson ? jsonText(archived) : render(archived));
     return 0;
-  };
-  return runCommandLine({ name: 'backup', help: BACKUP_HELP, read, run }, args, ports);
+  });
 }
 
 async function archiveAll(node: StoppedNode, directory: string, to: string): Promise<readonly Archived[]> {
@@ -101,18 +99,4 @@ function render(archived: readonly Archived[]): string {
     ...(unapplied === 0 ? [] : [`  without ${unapplied} entries of its log: start and stop the node, and repeat`]),
   ]);
   return `${lines.length === 0 ? 'The node has no database.' : lines.join('\n')}\n`;
-}
-
-function readArguments(
-  args: readonly string[],
-  environment: BackupPorts['environment'],
-): Result<Asked, readonly string[]> {
-  const options = { 'data-dir': { type: 'string' }, to: { type: 'string' }, json: { type: 'boolean' } } as const;
-  const given = readRequired(args, environment, options, {
-    'data-dir': 'name the data directory of the stopped node',
-    to: 'name the directory or URL of the archive',
-  });
-  if (given.kind === 'failure') return given;
-  const { values, textOf } = given.value;
-  return ok({ directory: textOf('data-dir'), to: textOf('to'), isJson: values.json ?? false });
 }

@@ -5,12 +5,12 @@
  * the reason is on stderr. 2: the command line is malformed.
  */
 import { type ArchivePorts, type Pruned, pruneArchive } from '#archive';
-import { DatabaseError, failure, ok, type Result } from '#base';
+import { DatabaseError } from '#base';
 import { wallClock } from '#cluster';
 import { type FoundArchive, nameOf } from '../../archive/archive-place.ts';
-import { readDuration, readRequired } from '../../settings/option-faults.ts';
-import { type CommandPorts, runCommandLine } from '../command-output.ts';
-import { ARCHIVE_OPTIONS, type AskedArchive, FROM_HINT, forEachDatabase } from './archive-command.ts';
+import { type CommandPorts, runCommandLine } from '../command-line.ts';
+import { readDuration } from '../options.ts';
+import { ARCHIVE_OPTIONS, FROM_HINT, forEachDatabase } from './archive-command.ts';
 
 const TTL_DEFAULT = '30d';
 
@@ -26,10 +26,6 @@ older ones are kept, for TIME. If an object of the newest backup is missing, not
   --json                  Prints the result as JSON.
 `;
 
-interface Asked extends AskedArchive {
-  readonly ttlMs: number;
-}
-
 interface PrunedDatabase extends Partial<Pruned> {
   readonly name: string;
   readonly databaseId: string;
@@ -38,19 +34,26 @@ interface PrunedDatabase extends Partial<Pruned> {
 
 const MS_PER_SECOND = 1_000;
 
+const PRUNE = {
+  name: 'backup prune',
+  help: PRUNE_HELP,
+  options: { ...ARCHIVE_OPTIONS, ttl: { type: 'string' } },
+  required: FROM_HINT,
+} as const;
+
 /** Runs the command. @returns the exit code */
 export function pruneCommand(args: readonly string[], ports: CommandPorts): Promise<number> {
-  const command = 'backup prune';
-  const run = ({ ttlMs, ...asked }: Asked): Promise<number> => {
-    const keptFromMs = wallClock.nowMs() - ttlMs;
+  return runCommandLine(PRUNE, args, ports, async ({ ttl = TTL_DEFAULT, ...asked }) => {
+    const faults: string[] = [];
+    const keptFromMs = wallClock.nowMs() - MS_PER_SECOND * (readDuration('ttl', ttl, faults) ?? 0);
+    if (faults.length > 0) return faults;
     const work = async (archive: ArchivePorts, found: FoundArchive): Promise<PrunedDatabase> => {
       const { databaseId } = found;
       const pruned = await pruneArchive(archive, databaseId, keptFromMs).catch(faultOf);
       return { name: nameOf(found), databaseId, faults: [], ...pruned };
     };
-    return forEachDatabase(asked, { command, work, render }, ports);
-  };
-  return runCommandLine({ name: command, help: PRUNE_HELP, read: readArguments, run }, args, ports);
+    return forEachDatabase(asked, { command: PRUNE.name, work, render }, ports);
+  });
 }
 
 function faultOf(cause: unknown): Pick<PrunedDatabase, 'faults'> {
@@ -61,15 +64,4 @@ function faultOf(cause: unknown): Pick<PrunedDatabase, 'faults'> {
 function render({ name, databaseId, manifests, tails, faults }: PrunedDatabase): string {
   const done = faults.length === 0 ? `${manifests} manifests and ${tails} tails removed` : 'nothing removed';
   return `${name} (${databaseId}): ${done}\n`;
-}
-
-function readArguments(args: readonly string[]): Result<Asked, readonly string[]> {
-  const given = readRequired(args, {}, { ...ARCHIVE_OPTIONS, ttl: { type: 'string' } }, FROM_HINT);
-  if (given.kind === 'failure') return given;
-  const { values, textOf } = given.value;
-  const faults: string[] = [];
-  const { database: databases = [], ttl = TTL_DEFAULT, json: isJson = false } = values;
-  const seconds = readDuration('ttl', ttl, faults) ?? 0;
-  if (faults.length > 0) return failure(faults);
-  return ok({ from: textOf('from'), databases, ttlMs: seconds * MS_PER_SECOND, isJson });
 }

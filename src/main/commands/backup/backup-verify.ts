@@ -9,14 +9,13 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ArchiveFault, type ArchivePorts, openArchive, planRestore, type RestorePlan, readObject } from '#archive';
-import { assert, DatabaseError, ok, type Result, toHex } from '#base';
+import { assert, DatabaseError, toHex } from '#base';
 import { nativeRandom, type RestoredDatabase, restoreNode, wallClock } from '#cluster';
 import { archiveAt, type FoundArchive, nameOf } from '../../archive/archive-place.ts';
 import { catalogsIn } from '../../archive/archived-catalogs.ts';
 import { archivedDatabase } from '../../archive/archived-database.ts';
-import { readRequired } from '../../settings/option-faults.ts';
-import { type CommandPorts, runCommandLine } from '../command-output.ts';
-import { ARCHIVE_OPTIONS, type AskedArchive, FROM_HINT, forEachDatabase } from './archive-command.ts';
+import { type CommandPorts, runCommandLine } from '../command-line.ts';
+import { ARCHIVE_OPTIONS, FROM_HINT, forEachDatabase } from './archive-command.ts';
 
 const VERIFY_HELP = `Usage: cairn backup verify --from ARCHIVE [--database NAME]… [--json]
 
@@ -41,15 +40,15 @@ interface Verified {
   readonly faults: readonly string[];
 }
 
+const VERIFY = { name: 'backup verify', help: VERIFY_HELP, options: ARCHIVE_OPTIONS, required: FROM_HINT } as const;
+
 /** Runs the command. @returns the exit code */
 export function verifyCommand(args: readonly string[], ports: CommandPorts): Promise<number> {
-  const command = 'backup verify';
-  const run = async (asked: AskedArchive): Promise<number> => {
-    const code = await forEachDatabase(asked, { command, work: verify, render }, ports);
-    if (asked.databases.length === 0) await catalogsIn(await archiveAt(asked.from));
+  return runCommandLine(VERIFY, args, ports, async (asked) => {
+    const code = await forEachDatabase(asked, { command: VERIFY.name, work: verify, render }, ports);
+    if (asked.database === undefined) await catalogsIn(await archiveAt(asked.from));
     return code;
-  };
-  return runCommandLine({ name: command, help: VERIFY_HELP, read: readArguments, run }, args, ports);
+  });
 }
 
 async function verify(archive: ArchivePorts, { databaseId }: FoundArchive): Promise<Verified> {
@@ -104,11 +103,4 @@ function render({ name, databaseId, revision, chainHash, archivedAt, faults }: V
       ? 'cannot be restored whole'
       : `revision ${revision}, chain hash ${chainHash}, archived last at ${archivedAt}`;
   return `${name} (${databaseId}): ${state}\n`;
-}
-
-function readArguments(args: readonly string[]): Result<AskedArchive, readonly string[]> {
-  const given = readRequired(args, {}, ARCHIVE_OPTIONS, FROM_HINT);
-  if (given.kind === 'failure') return given;
-  const { values, textOf } = given.value;
-  return ok({ from: textOf('from'), databases: values.database ?? [], isJson: values.json ?? false });
 }

@@ -5,14 +5,14 @@
  * command line is malformed.
  */
 import { planRestore, type RestorePlan, type RestorePoint } from '#archive';
-import { DatabaseError, failure, instantToMs, isRevision, ok, parseInstant, quote, type Result, toHex } from '#base';
+import { DatabaseError, instantToMs, isRevision, parseInstant, quote, toHex } from '#base';
 import { nativeRandom, type Restored, restoreNode, wallClock } from '#cluster';
 import { archiveAt, type FoundArchive, findArchives, refuseTwins } from '../../archive/archive-place.ts';
 import { type ArchivedCatalog, catalogsIn } from '../../archive/archived-catalogs.ts';
 import { archivedDatabase } from '../../archive/archived-database.ts';
-import { DATA_DIR_VARIABLE, readRequired } from '../../settings/option-faults.ts';
-import { type CommandPorts, runCommandLine } from '../command-output.ts';
-import { ARCHIVE_OPTIONS, type AskedArchive, FROM_HINT } from './archive-command.ts';
+import { type CommandPorts, jsonText, runCommandLine } from '../command-line.ts';
+import { DATA_DIR_VARIABLE } from '../options.ts';
+import { ARCHIVE_OPTIONS, FROM_HINT } from './archive-command.ts';
 
 const RESTORE_HELP = `Usage: cairn restore --from ARCHIVE --data-dir DIRECTORY [--database NAME]… [--revision N | --time TIME] [--json]
 
@@ -31,29 +31,37 @@ other nodes join it with empty data directories.
 See docs/operations/backup.md.
 `;
 
-export interface RestorePorts extends CommandPorts {
-  readonly environment: Readonly<Record<string, string | undefined>>;
-}
+const TEXT = { type: 'string' } as const;
+const RESTORE = {
+  name: 'restore',
+  help: RESTORE_HELP,
+  options: { ...ARCHIVE_OPTIONS, 'data-dir': TEXT, cluster: TEXT, revision: TEXT, time: TEXT },
+  required: { ...FROM_HINT, 'data-dir': 'name an empty directory for the new node' },
+} as const;
 
-interface Asked extends AskedArchive {
+interface Asked {
+  readonly from: string;
   readonly directory: string;
+  readonly databases: readonly string[];
   readonly cluster: string | undefined;
   readonly point: RestorePoint;
+  readonly isJson: boolean;
 }
 
 /** Runs the command. @returns the exit code */
-export function restoreCommand(args: readonly string[], ports: RestorePorts): Promise<number> {
-  const read = (given: readonly string[]): Result<Asked, readonly string[]> => readArguments(given, ports.environment);
-  return runCommandLine(
-    { name: 'restore', help: RESTORE_HELP, read, run: (asked) => restore(asked, ports) },
-    args,
-    ports,
-  );
+export function restoreCommand(args: readonly string[], ports: CommandPorts): Promise<number> {
+  return runCommandLine(RESTORE, args, ports, async ({ from, 'data-dir': directory, ...values }) => {
+    const { database: databases = [], cluster, json: isJson = false } = values;
+    const point = pointOf(values.revision, values.time);
+    if (typeof point === 'string') return [point];
+    if (cluster !== undefined && databases.length > 0) return ['--cluster and --database exclude each other'];
+    return restore({ from, directory, databases, cluster, point, isJson }, ports);
+  });
 }
 
 const NO_CATALOGS: ReadonlyMap<string, ArchivedCatalog> = new Map();
 
-async function restore({ from, directory, point, isJson, ...asked }: Asked, ports: RestorePorts): Promise<number> {
+async function restore({ from, directory, point, isJson, ...asked }: Asked, ports: CommandPorts): Promise<number> {
   const archive = await archiveAt(from);
   const all = await findArchives(archive, asked.databases);
   const catalogs = asked.databases.length > 0 ? NO_CATALOGS : await catalogsIn(archive);
@@ -109,29 +117,8 @@ function render({ identity, databases }: Restored, plans: readonly RestorePlan[]
 }
 
 function jsonOf({ identity, databases }: Restored, plans: readonly RestorePlan[], keyCount: number): string {
-  const restored = databases.map(({ chainHash, ...database }, index) => {
-    return { ...database, chainHash: toHex(chainHash), origin: plans[index]?.manifest.database.id };
-  });
-  return `${JSON.stringify({ ...identity, databases: restored, keyCount }, undefined, 2)}\n`;
-}
-
-function readArguments(
-  args: readonly string[],
-  environment: RestorePorts['environment'],
-): Result<Asked, readonly string[]> {
-  const text = { type: 'string' } as const;
-  const options = { ...ARCHIVE_OPTIONS, 'data-dir': text, cluster: text, revision: text, time: text };
-  const given = readRequired(args, environment, options, {
-    ...FROM_HINT,
-    'data-dir': 'name an empty directory for the new node',
-  });
-  if (given.kind === 'failure') return given;
-  const { values, textOf } = given.value;
-  const { database: databases = [], cluster, revision, time, json: isJson = false } = values;
-  const point = pointOf(revision, time);
-  if (typeof point === 'string') return failure([point]);
-  if (cluster !== undefined && databases.length > 0) return failure(['--cluster and --database exclude each other']);
-  return ok({ from: textOf('from'), directory: textOf('data-dir'), databases, cluster, point, isJson });
+  const restored = databases.map((database, index) => ({ ...database, origin: plans[index]?.manifest.database.id }));
+  return jsonText({ ...identity, databases: restored, keyCount });
 }
 
 /** Returns a text for options that are wrong. */

@@ -5,10 +5,10 @@
 import { COPIES_MAX, failure, isNodeId, type NodeId, ok, parseAddress, type Result } from '#base';
 import type { AdminRequest, DialledAddress } from '#cluster';
 import { leadingZeroRule, parseRevisionText } from '#model';
-import { misplacedOptions, readOptions } from '../../settings/option-faults.ts';
 import { variableName } from '../../settings/setting.ts';
 import type { PeerTlsFiles } from '../../tls/peer-tls.ts';
-import { type Environment, PEER_TLS_OPTIONS, readPeerTlsOptions } from '../peer-tls-options.ts';
+import { type Environment, misplacedOptions, type Values as ValuesOf } from '../options.ts';
+import { PEER_TLS_OPTIONS, readPeerTlsOptions } from '../peer-tls-options.ts';
 
 type Order = AdminRequest['order'];
 type DrainOrder = Extract<Order, { readonly kind: 'drain' | 'undrain' }>;
@@ -47,7 +47,8 @@ type OrderOptions = { readonly [Name in 'by' | 'from' | 'accept-revision']?: str
   readonly [Name in 'stay' | 'dry-run']?: boolean;
 };
 
-const OPTIONS = {
+/** Options of `cairn cluster`. */
+export const OPTIONS = {
   'accept-revision': { type: 'string', of: 'recover' },
   address: { type: 'string' },
   at: { type: 'string' },
@@ -66,12 +67,13 @@ const OPTIONS = {
   ...PEER_TLS_OPTIONS,
 } as const;
 
-export function readArguments(args: readonly string[], environment: Environment): Result<Asked, readonly string[]> {
-  const given = readOptions(args, OPTIONS);
-  if (given.kind === 'failure') return given;
-  const { values, positionals } = given.value;
-  const faults = [...misplacedOptions(values, OPTIONS, positionals[0])];
-  const order = readOrder(positionals, values, faults);
+export function readArguments(
+  values: ValuesOf<typeof OPTIONS>,
+  words: readonly string[],
+  environment: Environment,
+): Result<Asked, readonly string[]> {
+  const faults = [...misplacedOptions(values, OPTIONS, words[0])];
+  const order = readOrder(words, values, faults);
   const { at, json: isJson = false, wait: waits = false } = values;
   const client = readClient(values, faults);
   const own = at === undefined ? localNode(environment) : parseAddress(at);

@@ -6,19 +6,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Address, formatAddress, type NodeId, parseAddress } from '#base';
 import type { AdminReply, AdminRequest, AskAdmin, ClusterDescription } from '#cluster';
+import { EXIT_REFUSED, refused } from '../../process/refusals.ts';
 import type { PeerTlsFiles } from '../../tls/peer-tls.ts';
-import { EXIT_REFUSED, refused, runCommandLine } from '../command-output.ts';
-import { type Environment, PEER_TLS_HELP } from '../peer-tls-options.ts';
-import { type Asked, type ClientFiles, DRAIN_SECONDS_DEFAULT, readArguments } from './cluster-arguments.ts';
+import { jsonText, runCommandLine } from '../command-line.ts';
+import type { Environment } from '../options.ts';
+import { PEER_TLS_HELP } from '../peer-tls-options.ts';
+import { type Asked, type ClientFiles, DRAIN_SECONDS_DEFAULT, OPTIONS, readArguments } from './cluster-arguments.ts';
 import { checkDrain, type DrainPorts, drainAndStay, EXIT_NO_QUORUM, ORDER_MS, undrain } from './cluster-drain.ts';
-import {
-  jsonOf,
-  renderCluster,
-  renderDone,
-  renderDraining,
-  renderFinalized,
-  renderRecovered,
-} from './cluster-report.ts';
+import { renderCluster, renderDone, renderDraining, renderFinalized, renderRecovered } from './cluster-report.ts';
 
 const POLL_MS = 1_000;
 const NO_CATALOG = 'Recovering a database needs a quorum of the catalog: docs/operations/recovery.md';
@@ -80,14 +75,17 @@ export interface ClusterPorts extends DrainPorts {
 
 /** Runs the command. @returns the exit code */
 export function clusterCommand(args: readonly string[], ports: ClusterPorts): Promise<number> {
-  const read = (given: readonly string[]): ReturnType<typeof readArguments> => readArguments(given, ports.environment);
-  const run = (asked: Asked): Promise<number> => {
-    const { client, tls } = asked;
-    if (client !== undefined) return carryOut(asked, { ...ports, ask: ports.askAsClient(client), placeOf: grpcOf });
+  const command = { name: 'cluster', help: CLUSTER_HELP, options: OPTIONS };
+  return runCommandLine(command, args, ports, async (values, words) => {
+    const read = readArguments(values, words, ports.environment);
+    if (read.kind === 'failure') return read.reason;
+    const { client, tls } = read.value;
+    if (client !== undefined) {
+      return carryOut(read.value, { ...ports, ask: ports.askAsClient(client), placeOf: grpcOf });
+    }
     const ask = tls === undefined ? ports.ask : ports.askSecurely(tls);
-    return carryOut(asked, { ...ports, ask, placeOf: peerOf });
-  };
-  return runCommandLine({ name: 'cluster', help: CLUSTER_HELP, read, run }, args, ports);
+    return carryOut(read.value, { ...ports, ask, placeOf: peerOf });
+  });
 }
 
 interface Asking extends ClusterPorts {
@@ -132,18 +130,17 @@ async function putOrder({ at, order, isJson, waits }: Put, ports: Asking): Promi
     return order.kind === 'drain' && isPrecondition(reply) ? EXIT_NO_QUORUM : EXIT_REFUSED;
   }
   const render = order.kind === 'drain' ? renderDraining : renderDone;
-  out(isJson ? `${JSON.stringify(reply.node, undefined, 2)}\n` : render(reply.node));
+  out(isJson ? jsonText(reply.node) : render(reply.node));
   if (!waits || reply.node.state !== 'leaving') return 0;
   return awaitRemoval(at, reply.node.node, ports);
 }
 
 /** Undefined: the reply is about a node, or is a refusal. */
 function rendered(reply: AdminReply, isJson: boolean): string | undefined {
-  if (reply.kind === 'described')
-    return isJson ? `${JSON.stringify(reply.cluster, undefined, 2)}\n` : renderCluster(reply.cluster);
+  if (reply.kind === 'described') return isJson ? jsonText(reply.cluster) : renderCluster(reply.cluster);
   if (reply.kind === 'finalized')
     return isJson ? `${JSON.stringify({ level: reply.level })}\n` : renderFinalized(reply.level);
-  if (reply.kind === 'recovered') return isJson ? jsonOf(reply.database) : renderRecovered(reply.database);
+  if (reply.kind === 'recovered') return isJson ? jsonText(reply.database) : renderRecovered(reply.database);
   if (reply.kind !== 'copies-set') return undefined;
   return isJson ? '{}\n' : 'the number is stored; replicas move in the background, as status shows\n';
 }

@@ -21,7 +21,8 @@ import type {
   RegisteredNode,
   UndrainOrder,
 } from '#cluster';
-import { type CommandPorts, EXIT_REFUSED } from '../command-output.ts';
+import { EXIT_REFUSED } from '../../process/refusals.ts';
+import { type CommandPorts, jsonText } from '../command-line.ts';
 import { renderMovable } from './cluster-report.ts';
 
 /** Exit code (docs/operations/cluster.md) of a drain that would leave the catalog or a database without a quorum. */
@@ -169,6 +170,6 @@ function refuse({ code, why }: Pick<Refused, 'code' | 'why'>, { err }: DrainPort
 }
 
 function say({ isJson }: AskedDrain, { out }: DrainPorts, node: DescribedNode, text: string): number {
-  out(isJson ? `${JSON.stringify(node, undefined, 2)}\n` : text);
+  out(isJson ? jsonText(node) : text);
   return 0;
 }

@@ -1,7 +1,7 @@
 /** Renders the output of `cairn cluster`. */
 import { CATALOG_GROUP, formatAddress, toHex } from '#base';
 import type { ClusterDescription, RecoveredDatabase, RegisteredNode } from '#cluster';
-import { table } from '../command-output.ts';
+import { table } from '../command-line.ts';
 
 type Database = ClusterDescription['databases'][number];
 
@@ -101,10 +101,6 @@ export function renderRecovered({ name, databaseId, before, node, revision, chai
     `its chain hash is ${toHex(chainHash)}; the previous instance ${before} is discarded`,
     '',
   ].join('\n');
-}
-
-export function jsonOf(database: RecoveredDatabase): string {
-  return `${JSON.stringify({ ...database, chainHash: toHex(database.chainHash) }, undefined, 2)}\n`;
 }
 
 function originLines(databases: readonly Database[]): readonly string[] {

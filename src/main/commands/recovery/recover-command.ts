@@ -5,7 +5,7 @@
  * Exit code 0: done. 1: refused, or the data directory cannot be used; the reason is on stderr. 2: the command line is
  * malformed.
  */
-import { type Address, failure, formatAddress, ok, type Result, toHex } from '#base';
+import { type Address, formatAddress } from '#base';
 import {
   acceptanceOf,
   faultInRefounding,
@@ -17,10 +17,11 @@ import {
   surveyOf,
   wallClock,
 } from '#cluster';
-import { DATA_DIR_VARIABLE, readRequired } from '../../settings/option-faults.ts';
+import { EXIT_REFUSED, refused } from '../../process/refusals.ts';
 import type { PeerTlsFiles } from '../../tls/peer-tls.ts';
-import { type CommandPorts, EXIT_REFUSED, refused, runCommandLine } from '../command-output.ts';
-import { type Environment, PEER_TLS_HELP, PEER_TLS_OPTIONS, readPeerTlsOptions } from '../peer-tls-options.ts';
+import { type CommandPorts, jsonText, runCommandLine } from '../command-line.ts';
+import { DATA_DIR_VARIABLE } from '../options.ts';
+import { PEER_TLS_HELP, PEER_TLS_OPTIONS, readPeerTlsOptions } from '../peer-tls-options.ts';
 import { renderRefounded, renderSurvey } from './recover-report.ts';
 
 /** A node that does not answer within this time counts as gone. */
@@ -47,7 +48,6 @@ ${PEER_TLS_HELP}`;
 export interface RecoverPorts extends CommandPorts {
   /** Access to other nodes, by TLS if files are given. @throws DatabaseError when the files are invalid. */
   readonly asking: (files: PeerTlsFiles | undefined) => RecoverAsking;
-  readonly environment: Environment;
 }
 
 export interface RecoverAsking {
@@ -64,14 +64,27 @@ interface Asked {
   readonly isJson: boolean;
 }
 
+const RECOVER = {
+  name: 'recover',
+  help: RECOVER_HELP,
+  options: {
+    'accept-loss': { type: 'string' },
+    'data-dir': { type: 'string' },
+    json: { type: 'boolean' },
+    ...PEER_TLS_OPTIONS,
+  },
+  required: { 'data-dir': 'name the data directory of the stopped node' },
+} as const;
+
 /** Runs the command. @returns the exit code */
 export function recoverCommand(args: readonly string[], ports: RecoverPorts): Promise<number> {
-  const read = (given: readonly string[]): ReturnType<typeof readArguments> => readArguments(given, ports.environment);
-  const run = async (asked: Asked): Promise<number> => {
-    await using node = await openStoppedNode(asked.directory);
-    return await carryOut(node, asked, ports);
-  };
-  return runCommandLine({ name: 'recover', help: RECOVER_HELP, read, run }, args, ports);
+  return runCommandLine(RECOVER, args, ports, async ({ 'data-dir': directory, ...values }) => {
+    const tls = readPeerTlsOptions(values, ports.environment);
+    if (tls.kind === 'failure') return [tls.reason];
+    await using node = await openStoppedNode(directory);
+    const { 'accept-loss': acceptLoss, json: isJson = false } = values;
+    return await carryOut(node, { directory, tls: tls.value, acceptLoss, isJson }, ports);
+  });
 }
 
 async function carryOut(
@@ -83,7 +96,9 @@ async function carryOut(
   const fault = faultInRefounding(node);
   if (fault?.isDone === true && acceptLoss !== undefined) {
     out(
-      isJson ? jsonOf({ identity: node.identity, bindings: node.catalog.list() }) : `Done already: ${fault.reason}.\n`,
+      isJson
+        ? jsonText({ identity: node.identity, bindings: node.catalog.list() })
+        : `Done already: ${fault.reason}.\n`,
     );
     return 0;
   }
@@ -99,7 +114,7 @@ async function carryOut(
         : `nothing was changed: ${acceptLoss} is not the code of the current data`;
     const how = `${why}. To continue with the data of this node: cairn recover --data-dir ${directory} --accept-loss ${code}`;
     if (isJson) {
-      out(jsonOf({ ...survey, acceptLoss: code }));
+      out(jsonText({ ...survey, acceptLoss: code }));
       throw refused(how);
     }
     // Where the log of a container has both streams, their order is lost. The code must be its last line.
@@ -107,7 +122,7 @@ async function carryOut(
     return EXIT_REFUSED;
   }
   const done = await refound(node, { nowMs: wallClock.nowMs(), random: nativeRandom });
-  out(isJson ? jsonOf(done) : renderRefounded(done, survey));
+  out(isJson ? jsonText(done) : renderRefounded(done, survey));
   return 0;
 }
 
@@ -142,26 +157,4 @@ async function faultInRefusals(
       : [`node ${node} at ${formatAddress(peer)} is running and refuses this command: ${refusals[at]}`],
   );
   return 2 * each.length > lacking ? each.join('; ') : undefined;
-}
-
-function readArguments(args: readonly string[], environment: Environment): Result<Asked, readonly string[]> {
-  const options = {
-    'accept-loss': { type: 'string' },
-    'data-dir': { type: 'string' },
-    json: { type: 'boolean' },
-    ...PEER_TLS_OPTIONS,
-  } as const;
-  const hints = { 'data-dir': 'name the data directory of the stopped node' };
-  const given = readRequired(args, environment, options, hints);
-  if (given.kind === 'failure') return given;
-  const { values, textOf } = given.value;
-  const { 'accept-loss': acceptLoss, json: isJson = false } = values;
-  const tls = readPeerTlsOptions(values, environment);
-  if (tls.kind === 'failure') return failure([tls.reason]);
-  return ok({ directory: textOf('data-dir'), tls: tls.value, acceptLoss, isJson });
-}
-
-function jsonOf(value: object): string {
-  const bytesAsHex = (_key: string, each: unknown): unknown => (each instanceof Uint8Array ? toHex(each) : each);
-  return `${JSON.stringify(value, bytesAsHex, 2)}\n`;
 }

@@ -1,7 +1,7 @@
 /** Renders the output of `cairn recover`. */
 import { formatAddress, toHex } from '#base';
 import type { Refounded, Survey, SurveyedDatabase } from '#cluster';
-import { table } from '../command-output.ts';
+import { table } from '../command-line.ts';
 
 /** Renders everything that the operator needs to know before accepting the loss. */
 export function renderSurvey(survey: Survey): string {

@@ -3,10 +3,9 @@
  *
  * Exit code 0: done. 1: refused; the reason is on stderr. 2: the command line is malformed.
  */
-import { ok, type Result } from '#base';
 import { setAside } from '../../node/removed-node.ts';
-import { DATA_DIR_VARIABLE, readRequired } from '../../settings/option-faults.ts';
-import { type CommandPorts, runCommandLine } from '../command-output.ts';
+import { type CommandPorts, runCommandLine } from '../command-line.ts';
+import { DATA_DIR_VARIABLE } from '../options.ts';
 
 const REJOIN_HELP = `Usage: cairn rejoin --data-dir DIRECTORY
 
@@ -18,20 +17,17 @@ node afterwards with --join: it joins as a new node. The node may be running: a 
 Refused unless the node was started on this directory after its removal.
 `;
 
-interface RejoinPorts extends CommandPorts {
-  readonly environment: Readonly<Record<string, string | undefined>>;
-}
+const REJOIN = {
+  name: 'rejoin',
+  help: REJOIN_HELP,
+  options: { 'data-dir': { type: 'string' } },
+  required: { 'data-dir': 'name the data directory of the removed node' },
+} as const;
 
 /** Runs the command. @returns the exit code */
-export function rejoinCommand(args: readonly string[], ports: RejoinPorts): Promise<number> {
-  const read = (given: readonly string[]): Result<string, readonly string[]> => {
-    const hints = { 'data-dir': 'name the data directory of the removed node' };
-    const options = readRequired(given, ports.environment, { 'data-dir': { type: 'string' } }, hints);
-    return options.kind === 'failure' ? options : ok(options.value.textOf('data-dir'));
-  };
-  const run = async (directory: string): Promise<number> => {
+export function rejoinCommand(args: readonly string[], ports: CommandPorts): Promise<number> {
+  return runCommandLine(REJOIN, args, ports, async ({ 'data-dir': directory }) => {
     ports.out(`The old data is in ${await setAside(directory)}. Restart the node: it joins as a new one.\n`);
     return 0;
-  };
-  return runCommandLine({ name: 'rejoin', help: REJOIN_HELP, read, run }, args, ports);
+  });
 }

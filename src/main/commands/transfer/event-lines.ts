@@ -1,6 +1,6 @@
 /** Events as lines of JSON: those of a reply, the position that the server added, and the lines of a text. */
 import { type JsonNode, type JsonObject, type Position, parseJson, RAW_DATA, writeJson } from '#model';
-import { refused } from '../command-output.ts';
+import { refused } from '../../process/refusals.ts';
 
 /** An event has 1 MB at most, and JSON can spell one byte with six. */
 export const LINE_BYTES_MAX: number = 8 * 1024 * 1024;

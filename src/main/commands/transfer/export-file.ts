@@ -5,7 +5,7 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { type Position, parseJson, RAW_DATA } from '#model';
-import { refused } from '../command-output.ts';
+import { refused } from '../../process/refusals.ts';
 import { type EventLine, LINE_BREAK, LINE_BYTES_MAX, positionOf, textOf } from './event-lines.ts';
 
 /** Every event begins with it. */

@@ -1,6 +1,6 @@
 /** Reads the events of a database at one revision, in their order, page by page. */
 import { type Position, QUERY_LIMIT_MAX } from '#model';
-import { refused } from '../command-output.ts';
+import { refused } from '../../process/refusals.ts';
 import type { AskApi } from '../http-api.ts';
 import { type EventLine, eventLinesOf, textOf } from './event-lines.ts';
 import type { LastLine } from './export-file.ts';

@@ -8,7 +8,7 @@ import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
 import { parseInstant, quote } from '#base';
 import { isJsonType, type JsonNode, parseJson, writeJson } from '#model';
-import { refused } from '../command-output.ts';
+import { refused } from '../../process/refusals.ts';
 import type { EventLine } from './event-lines.ts';
 import type { ExportTarget } from './export-file.ts';
 

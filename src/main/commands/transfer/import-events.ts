@@ -18,7 +18,7 @@ import {
   TRANSACTION_EVENTS_MAX,
   writeJson,
 } from '#model';
-import { refused } from '../command-output.ts';
+import { refused } from '../../process/refusals.ts';
 import { type AskApi, jsonOf, type Members, memberOf, textIn } from '../http-api.ts';
 import { linesOf, positionOf } from './event-lines.ts';
 import { type EventMapping, mapEvent } from './event-mapping.ts';

@@ -6,8 +6,8 @@
  */
 import { failure, ok, quote, type Result } from '#base';
 import { isDatabaseName, parseJson } from '#model';
-import { misplacedOptions, readOptions } from '../../settings/option-faults.ts';
-import { type ProgressPorts, progressTo, refused, runCommandLine } from '../command-output.ts';
+import { refused } from '../../process/refusals.ts';
+import { type ProgressPorts, progressTo, runCommandLine } from '../command-line.ts';
 import {
   API_OPTIONS,
   API_URL_DEFAULT,
@@ -17,6 +17,7 @@ import {
   openApi,
   readApiAccess,
 } from '../http-api.ts';
+import { misplacedOptions, type Values as ValuesOf } from '../options.ts';
 import { textOf } from './event-lines.ts';
 import type { EventMapping } from './event-mapping.ts';
 import { type ExportTarget, LinesFile } from './export-file.ts';
@@ -73,13 +74,15 @@ interface Client extends TransferPorts {
 
 /** Runs the command. @returns the exit code */
 export function transferCommand(name: Command, args: readonly string[], ports: TransferPorts): Promise<number> {
-  const run = async (values: Values): Promise<number> => {
+  return runCommandLine({ name, help: HELP[name], options: OPTIONS }, args, ports, async (given, words) => {
+    const read = readArguments(name, given, words);
+    if (read.kind === 'failure') return read.reason;
+    const values = read.value;
     const ask = ofOneInstance(openApi(values.access, ports), values.database);
     const client = { ...ports, ask, show: progressTo(ports, values.progress) };
     await (name === 'export' ? exportEvents : importEvents)(values, client);
     return 0;
-  };
-  return runCommandLine({ name, help: HELP[name], read: (given) => readArguments(name, given), run }, args, ports);
+  });
 }
 
 async function exportEvents({ database, after, selector, ...values }: Values, client: Client): Promise<void> {
@@ -144,13 +147,10 @@ const OPTIONS = {
   ...API_OPTIONS,
 } as const;
 
-function readArguments(command: Command, args: readonly string[]) {
-  const given = readOptions(args, OPTIONS);
-  if (given.kind === 'failure') return given;
-  const { values, positionals } = given.value;
+function readArguments(command: Command, values: ValuesOf<typeof OPTIONS>, words: readonly string[]) {
   const { database = '', from, at, after = '0', selector = '{}', format = 'ndjson', progress = false } = values;
   const faults = [...misplacedOptions(values, OPTIONS, command)];
-  if (positionals.length > 0) faults.push(`unexpected argument ${quote(positionals.join(' '))}`);
+  if (words.length > 0) faults.push(`unexpected argument ${quote(words.join(' '))}`);
   if (!isDatabaseName(database)) faults.push(`--database is ${quote(database)}; it must be the name of a database`);
   if (command === 'import' && from === undefined) faults.push('--from is missing: a file with events, or - for stdin');
   if (!['ndjson', 'parquet'].includes(format)) {

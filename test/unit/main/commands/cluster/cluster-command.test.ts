@@ -5,7 +5,7 @@ import { DatabaseError, LEVELS, toDatabaseId, toGroupId, toLogIndex, toNodeId, t
 import type { AdminReply, AdminRequest, AskAdmin, ClusterDescription, NodeState } from '#cluster';
 import type { ClientFiles } from '../../../../../src/main/commands/cluster/cluster-arguments.ts';
 import { clusterCommand } from '../../../../../src/main/commands/cluster/cluster-command.ts';
-import type { Environment } from '../../../../../src/main/commands/peer-tls-options.ts';
+import type { Environment } from '../../../../../src/main/commands/options.ts';
 import type { PeerTlsFiles } from '../../../../../src/main/tls/peer-tls.ts';
 
 function nodeOf(node: number, state: NodeState = 'active', copies = 1): ClusterDescription['nodes'][number] {

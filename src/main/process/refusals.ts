@@ -1,0 +1,23 @@
+/** Failures that the person who runs a node or a command can fix, and their exit codes. */
+import { DatabaseError } from '#base';
+import type { StorageFailure } from '#storage';
+
+/** The node cannot start; or the command was refused, or got no answer. The reason is on stderr. */
+export const EXIT_REFUSED = 1;
+/** The command line is malformed, or settings contradict each other or the data directory. */
+export const EXIT_USAGE = 2;
+
+/** The command is refused: its reason is on stderr, and the exit code is EXIT_REFUSED. */
+export function refused(reason: string): DatabaseError {
+  return new DatabaseError('unavailable', reason);
+}
+
+/** The name alone, because a command that opens no store does not load it. */
+const STORAGE_FAILURE: StorageFailure['name'] = 'StorageFailure';
+
+/** Returns whether the person who runs the command can fix the cause: an address, a setting, the operating system. */
+export function isRefusal(error: unknown): error is Error {
+  if (!(error instanceof Error)) return false;
+  // Compared by name, because an error from the core thread loses its class; and every error of the operating system.
+  return error instanceof DatabaseError || error.name === STORAGE_FAILURE || 'syscall' in error;
+}
