@@ -6,11 +6,11 @@ import { ArchiveFault, manifestObject, segmentObject, tailObject } from './archi
 import { type ArchivedObject, endOf, type Manifest } from './manifest.ts';
 import type { ArchivePorts, OpenedArchive } from './open-archive.ts';
 
-/** The end of the archive, a revision, or the last record that was recorded then or before. */
-export type RestorePoint =
-  | { readonly kind: 'end' }
-  | { readonly kind: 'revision'; readonly revision: number }
-  | { readonly kind: 'time'; readonly ms: number };
+/** A revision, or the last record that was recorded then or before; without both the end of the archive. */
+export interface RestorePoint {
+  readonly revision?: number;
+  readonly timeMs?: number;
+}
 
 /** An object to restore. */
 export interface PlannedObject extends ArchivedObject {
@@ -33,7 +33,7 @@ export interface RestorePlan {
  * The objects for a restore point.
  * @throws DatabaseError when the archive does not have it; ArchiveFault when the manifest that may have it is damaged
  */
-export function planRestore(opened: OpenedArchive, databaseId: string, point: RestorePoint): RestorePlan {
+export function planRestore(opened: OpenedArchive, databaseId: string, point: RestorePoint = {}): RestorePlan {
   const { newest, faults } = opened;
   if (newest === undefined) {
     throw faults[0] ?? new DatabaseError('not_found', `the archive has no database with the id ${databaseId}`);
@@ -111,25 +111,19 @@ function isBefore(
   { revision, recordedTimeMs }: Pick<ArchivedObject, 'revision' | 'recordedTimeMs'>,
   point: RestorePoint,
 ): boolean {
-  switch (point.kind) {
-    case 'end':
-      return false;
-    case 'revision':
-      return point.revision < revision;
-    case 'time':
-      return point.ms < recordedTimeMs;
-  }
+  const { revision: last = Number.POSITIVE_INFINITY, timeMs = Number.POSITIVE_INFINITY } = point;
+  return last < revision || timeMs < recordedTimeMs;
 }
 
-function faultInPoint(manifest: Manifest, point: RestorePoint): string | undefined {
+function faultInPoint(manifest: Manifest, { revision: wanted = 0, timeMs }: RestorePoint): string | undefined {
   const { number, database } = manifest;
   const { revision } = endOf(manifest);
-  if (point.kind === 'revision' && point.revision > revision) {
+  if (wanted > revision) {
     const newest = manifestObject(database.id, number);
-    return `revision ${point.revision} is not in the archive, which ends with revision ${revision} by ${newest}`;
+    return `revision ${wanted} is not in the archive, which ends with revision ${revision} by ${newest}`;
   }
-  if (point.kind === 'time' && point.ms < database.createdAtMs) {
-    return `the database was created later: ${database.createdAtMs} ms after 1970, and ${point.ms} ms were asked for`;
+  if (timeMs !== undefined && timeMs < database.createdAtMs) {
+    return `the database was created later: ${database.createdAtMs} ms after 1970, and ${timeMs} ms were asked for`;
   }
   return undefined;
 }

@@ -36,7 +36,7 @@ const LANES = 16;
 export async function pruneArchive(ports: ArchivePorts, databaseId: string, keptFromMs: number): Promise<Pruned> {
   const { store } = ports;
   const opened = await openArchive(ports, databaseId);
-  const { objects } = planRestore(opened, databaseId, { kind: 'end' });
+  const { objects } = planRestore(opened, databaseId);
   await inParallel(LANES, objects, (object) => checkLength(ports, object));
   const { last } = opened;
   const kept = keptNumbers(last);

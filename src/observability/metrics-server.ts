@@ -56,7 +56,7 @@ const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|::1|\[::1\])(?::\d*)?$/i;
  * @throws DatabaseError `unavailable` when the address cannot be bound.
  */
 export async function startMetricsServer(options: MetricsServerOptions): Promise<MetricsServer> {
-  const page = new Page(options);
+  const page = keptPage(options);
   const create: CreateServer = options.create ?? createServer;
   const isLocal = LOOPBACK.test(options.host);
   const server = create({}, (request, response) => {
@@ -114,46 +114,35 @@ interface Reply {
   readonly body: Uint8Array;
 }
 
-/** The current content of `/metrics`. */
-class Page {
-  readonly #metrics: Metrics;
-  readonly #logger: Logger;
-  readonly #keptMs: number;
-  #reply: Promise<Reply> | undefined;
+/** The content of `/metrics`, rendered once for all scrapes within `keptMs`. Never rejects. */
+function keptPage({ metrics, logger, keptMs = KEPT_MS }: MetricsServerOptions): () => Promise<Reply> {
+  let reply: Promise<Reply> | undefined;
   /** Infinite while a rendering is running. */
-  #renderedMs = 0;
-
-  constructor({ metrics, logger, keptMs = KEPT_MS }: MetricsServerOptions) {
-    this.#metrics = metrics;
-    this.#logger = logger;
-    this.#keptMs = keptMs;
-  }
-
-  /** Never rejects. */
-  reply(): Promise<Reply> {
-    if (this.#reply === undefined || performance.now() - this.#renderedMs >= this.#keptMs) {
-      this.#renderedMs = Number.POSITIVE_INFINITY;
-      this.#reply = this.#render().finally(() => {
-        this.#renderedMs = performance.now();
+  let renderedMs = 0;
+  return () => {
+    if (reply === undefined || performance.now() - renderedMs >= keptMs) {
+      renderedMs = Number.POSITIVE_INFINITY;
+      reply = rendered(metrics, logger).finally(() => {
+        renderedMs = performance.now();
       });
     }
-    return this.#reply;
-  }
+    return reply;
+  };
+}
 
-  async #render(): Promise<Reply> {
-    try {
-      const { contentType, body } = await this.#metrics.render();
-      return { status: 200, contentType, body: Buffer.from(body) };
-    } catch (error) {
-      this.#logger.error('metrics-scrape-failed', { error });
-      const body = Buffer.from('The metrics could not be collected; see the log.\n');
-      return { status: 500, contentType: 'text/plain', body };
-    }
+async function rendered(metrics: Metrics, logger: Logger): Promise<Reply> {
+  try {
+    const { contentType, body } = await metrics.render();
+    return { status: 200, contentType, body: Buffer.from(body) };
+  } catch (error) {
+    logger.error('metrics-scrape-failed', { error });
+    const body = Buffer.from('The metrics could not be collected; see the log.\n');
+    return { status: 500, contentType: 'text/plain', body };
   }
 }
 
 /** Answers a request that is not for a probe. Never rejects. */
-async function answer(request: IncomingMessage, response: ServerResponse, page: Page): Promise<void> {
+async function answer(request: IncomingMessage, response: ServerResponse, page: () => Promise<Reply>): Promise<void> {
   response.setHeader('x-content-type-options', 'nosniff');
   const path = (request.url ?? '/').split('?', 1)[0];
   if (!PATHS.some((each) => each === path)) {
@@ -166,7 +155,7 @@ async function answer(request: IncomingMessage, response: ServerResponse, page: 
     response.writeHead(405, { allow: 'GET, HEAD', 'content-type': 'text/plain' }).end('Only GET and HEAD.\n');
     return;
   }
-  const { status, contentType, body } = await page.reply();
+  const { status, contentType, body } = await page();
   if (response.destroyed) return;
   response.writeHead(status, { 'content-type': contentType, 'content-length': body.length });
   response.end(request.method === 'HEAD' ? undefined : body);

@@ -15,21 +15,18 @@ import { recordsOfSegment } from '#storage';
 export function archivedDatabase(
   archive: ArchivePorts,
   { manifest }: RestorePlan,
-  point: RestorePoint,
+  point: RestorePoint = {},
 ): DatabaseToRestore {
   const { name, createdAtMs, id, root } = manifest.database;
-  const isWhole = point.kind === 'end';
-  const end: RestorePoint = isWhole ? { kind: 'revision', revision: endOf(manifest).revision } : point;
+  const isWhole = point.revision === undefined && point.timeMs === undefined;
+  const end = isWhole ? { revision: endOf(manifest).revision } : point;
   return {
     name,
     createdAtMs,
     databaseId: toDatabaseId(id),
     rootId: toDatabaseId(root),
     history: historyOf(archive, id, end),
-    point: {
-      ...(end.kind === 'revision' && { revision: end.revision }),
-      ...(end.kind === 'time' && { timeMs: end.ms }),
-    },
+    point: end,
     chainHash: isWhole ? parseHex(manifest.chainHash) : undefined,
   };
 }

@@ -63,7 +63,8 @@ function start(parts: NodeParts): Promise<Node & Administers> {
     metrics,
     onRecovering: () => {
       onRecovering();
-      loadTransport();
+      // Starts loading the largest part of the program. Failures are reported to the code that awaits it later.
+      import('#transport').catch(() => undefined);
     },
     onAdministered: (administered) => {
       note(recordOf(administered));
@@ -98,8 +99,8 @@ function start(parts: NodeParts): Promise<Node & Administers> {
     },
     quotas: config.databaseBytesMax,
     disk: {
-      ...unlessAuto('softBytes', config.diskSoftBytes),
-      ...unlessAuto('hardBytes', config.diskHardBytes),
+      ...(config.diskSoftBytes !== 'auto' && { softBytes: config.diskSoftBytes }),
+      ...(config.diskHardBytes !== 'auto' && { hardBytes: config.diskHardBytes }),
     },
   });
 }
@@ -110,15 +111,4 @@ function logJoin({ order, asker, refusal }: Administered, logger: Logger): void 
   const fields = { peer: order.name, store: order.storeId, at: order.at, from: asker.address };
   if (refusal === undefined) logger.info('join-accepted', fields);
   else logger.warn('join-refused', { ...fields, message: refusal.reason });
-}
-
-/** Starts loading the largest part of the program. Failures are reported to the code that awaits it later. */
-function loadTransport(): void {
-  import('#transport').catch(() => undefined);
-}
-
-function unlessAuto<K extends string>(name: K, value: number | 'auto'): { readonly [N in K]?: number } {
-  const given: { [N in K]?: number } = {};
-  if (value !== 'auto') given[name] = value;
-  return given;
 }

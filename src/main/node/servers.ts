@@ -50,9 +50,8 @@ import { showThrottledTime } from '../process/throttled-time.ts';
 import { outsideAddresses } from '../settings/outside-addresses.ts';
 import type { Config } from '../settings/settings.ts';
 import { Tls } from '../tls/tls.ts';
-import { callMeter, showGuests } from './guest-gauges.ts';
+import { callMeter, showBudgets, showGuests, showNode } from './gauges.ts';
 import { Guests, maintenanceLog } from './guests.ts';
-import { showBudgets, showNode } from './node-gauges.ts';
 import { type NodeParts, openNode } from './open-node.ts';
 import { NodeProbes } from './probes.ts';
 

@@ -61,14 +61,16 @@ export function connectionShares(filesMax: number, { hasPeers }: { readonly hasP
 
 const CLIENT_SERVERS = ['grpc', 'http', 'mcp'] as const;
 
-export type ServerName = (typeof CLIENT_SERVERS)[number] | 'metrics';
+type ClientServer = (typeof CLIENT_SERVERS)[number];
+
+export type ServerName = ClientServer | 'metrics';
 
 /** Closes the least useful connection of a port; returns false when all of them have a request in progress. */
 export type MakeRoom = () => boolean;
 
 /** A connection that was closed when it was accepted. */
 export interface ClosedConnection {
-  readonly server: 'grpc' | 'http' | 'mcp';
+  readonly server: ClientServer;
   /** The exceeded limit, and its value. */
   readonly bound: 'of the port' | 'of all clients';
   readonly countMax: number;
@@ -112,65 +114,39 @@ export class ConnectionBound implements Disposable {
     if (socket === undefined || server === undefined || server === 'metrics') return;
     const { clients, clientsOfPort } = this.#shares;
     const isCrowded = this.#open[server] >= clientsOfPort;
-    if (isCrowded || this.#clients >= clients) {
-      // The evicted connection has no descriptor any more; it is counted out by its close event.
-      if (this.#hasMadeRoom(server, isCrowded) && !socket.destroyed) {
-        this.#count(socket, server);
-        return;
-      }
-      socket.destroy();
-      const reached = isCrowded
-        ? ({ bound: 'of the port', countMax: clientsOfPort } as const)
-        : ({ bound: 'of all clients', countMax: clients } as const);
-      this.#onClosed({ server, ...reached });
+    const isFull = isCrowded || this.#clients >= clients;
+    // The evicted connection has no descriptor any more; it is counted out by its close event.
+    if (!isFull || (this.#hasMadeRoom(server, isCrowded) && !socket.destroyed)) {
+      this.#count(socket, server);
       return;
     }
-    this.#count(socket, server);
+    socket.destroy();
+    if (isCrowded) this.#onClosed({ server, bound: 'of the port', countMax: clientsOfPort });
+    else this.#onClosed({ server, bound: 'of all clients', countMax: clients });
   }
 
   /** The port evicts one of its own connections if it has used up its share; else ports with more connections may. */
-  #hasMadeRoom(server: Exclude<ServerName, 'metrics'>, isCrowded: boolean): boolean {
+  #hasMadeRoom(server: ClientServer, isCrowded: boolean): boolean {
     const others = isCrowded ? [] : CLIENT_SERVERS.filter((other) => this.#open[other] > this.#open[server]);
     return [server, ...others].some((name) => this.#makesRoom.get(name)?.() === true);
-  }
-
-  #count(socket: Socket, server: Exclude<ServerName, 'metrics'>): void {
-    this.#clients += 1;
-    this.#open[server] += 1;
-    whenClosed(socket, () => {
-      this.#clients -= 1;
-      this.#open[server] -= 1;
-    });
   }
 
   /** An outgoing connection serves a client, so it is counted but not closed. */
   #dialled(message: unknown): void {
     const socket = socketOf(message);
-    if (socket === undefined) return;
+    if (socket !== undefined) this.#count(socket);
+  }
+
+  #count(socket: Socket, server?: ClientServer): void {
     this.#clients += 1;
-    whenClosed(socket, () => {
+    if (server !== undefined) this.#open[server] += 1;
+    // Every node of a process counts all outgoing connections, and Node.js would warn of a leak.
+    socket.setMaxListeners(socket.getMaxListeners() + 1);
+    socket.once('close', () => {
       this.#clients -= 1;
+      if (server !== undefined) this.#open[server] -= 1;
     });
   }
-}
-
-const leaving = new WeakMap<Socket, (() => void)[]>();
-
-/**
- * Every node of a process counts all outgoing connections. They share one listener per socket, because Node.js warns of
- * a leak beyond ten listeners.
- */
-function whenClosed(socket: Socket, leave: () => void): void {
-  const known = leaving.get(socket);
-  if (known !== undefined) {
-    known.push(leave);
-    return;
-  }
-  const all = [leave];
-  leaving.set(socket, all);
-  socket.once('close', () => {
-    for (const each of all) each();
-  });
 }
 
 function socketOf(message: unknown): Socket | undefined {

@@ -138,6 +138,16 @@ export function textType(expects: string, isRight: (text: string) => boolean): S
   return { expects, read: (text) => (isRight(text) ? text : undefined), write: String };
 }
 
+/** A setting with the default `auto`: the node finds a value by itself. */
+export function orAuto<T>(type: SettingType<T>, help: string): Setting<T | 'auto'> {
+  return { type: wordOr('auto', type), default: 'auto', help };
+}
+
+/** A setting with the default `off`. */
+export function orOff<T>(type: SettingType<T>, help: string): Setting<T | 'off'> {
+  return { type: wordOr('off', type), default: 'off', help };
+}
+
 /** A setting that names a file, or `none`. */
 export function optionalFile(help: string): Setting<string> {
   return { type: wordOr('none', plainText('a file', 4096)), default: 'none', help };
@@ -145,8 +155,8 @@ export function optionalFile(help: string): Setting<string> {
 
 /** A name without spaces or control characters, of 1 to `max` characters. */
 export function oneWord(what: string, max: number): SettingType<string> {
-  const isRight = (text: string): boolean => text.length > 0 && text.length <= max && !/[\p{Cc}\s]/u.test(text);
-  return textType(`${what} without spaces, 1 to ${max} characters`, isRight);
+  const { read } = plainText(what, max);
+  return textType(`${what} without spaces, 1 to ${max} characters`, (text) => !/\s/.test(read(text) ?? ' '));
 }
 
 /** `*`, or origins `scheme://host[:port]` as browsers send them, separated by commas and optional spaces. */

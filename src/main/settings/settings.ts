@@ -20,7 +20,9 @@ import {
   oneOf,
   oneWord,
   optionalFile,
+  orAuto,
   origins,
+  orOff,
   plainText,
   port,
   type Setting,
@@ -90,26 +92,16 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     default: 9464,
     help: 'Port that serves /metrics to Prometheus and probes to a kubelet (docs/operations/probes.md). off: no metrics and no probes.',
   },
-  metricsHost: {
-    type: wordOr('auto', host),
-    default: 'auto',
-    help: 'Address that metrics-port listens on. auto: the same as host.',
-  },
-  peerPort: {
-    type: wordOr('off', port),
-    default: 'off',
-    help: 'Port that other nodes of the cluster connect to, usually 50052. off: the node runs alone, and no other node can join it.',
-  },
-  peerHost: {
-    type: wordOr('auto', host),
-    default: 'auto',
-    help: 'Address that peer-port listens on. auto: the same as host.',
-  },
-  advertiseHost: {
-    type: wordOr('auto', host),
-    default: 'auto',
-    help: 'Host under which other nodes and clients reach this node; in Kubernetes the DNS name of the pod. auto: the same as host, or the name of this machine when host means all addresses.',
-  },
+  metricsHost: orAuto(host, 'Address that metrics-port listens on. auto: the same as host.'),
+  peerPort: orOff(
+    port,
+    'Port that other nodes of the cluster connect to, usually 50052. off: the node runs alone, and no other node can join it.',
+  ),
+  peerHost: orAuto(host, 'Address that peer-port listens on. auto: the same as host.'),
+  advertiseHost: orAuto(
+    host,
+    'Host under which other nodes and clients reach this node; in Kubernetes the DNS name of the pod. auto: the same as host, or the name of this machine when host means all addresses.',
+  ),
   advertiseOutside: {
     type: outsideRules,
     default: [],
@@ -125,11 +117,10 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     default: [],
     help: 'Peer addresses of cluster nodes through which a node with an empty data directory joins. Until one of them accepts it, the node waits and is not ready. Ignored once the node belongs to a cluster.',
   },
-  joinWaitMs: {
-    type: wordOr('off', wholeNumber({ min: 0, max: 3_600_000, unit: 'milliseconds' })),
-    default: 'off',
-    help: 'How long a new node tries to join before it exits with code 1. Starting it again is safe. off: it tries until a cluster accepts it.',
-  },
+  joinWaitMs: orOff(
+    wholeNumber({ min: 0, max: 3_600_000, unit: 'milliseconds' }),
+    'How long a new node tries to join before it exits with code 1. Starting it again is safe. off: it tries until a cluster accepts it.',
+  ),
   learner: {
     type: trueOrFalse,
     default: false,
@@ -160,11 +151,10 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     default: 'info',
     help: 'Lowest level of the lines logged to stderr. silent: only the reason why the node cannot start or had to exit.',
   },
-  otlpEndpoint: {
-    type: wordOr('off', baseUrl),
-    default: 'off',
-    help: 'Base URL of the collector that receives trace spans by OTLP over HTTP, such as http://127.0.0.1:4318 (docs/operations/tracing.md). off: no tracing.',
-  },
+  otlpEndpoint: orOff(
+    baseUrl,
+    'Base URL of the collector that receives trace spans by OTLP over HTTP, such as http://127.0.0.1:4318 (docs/operations/tracing.md). off: no tracing.',
+  ),
   traceSampleRatio: {
     type: share,
     default: 1,
@@ -188,16 +178,14 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     default: 'log',
     help: 'Where administrative actions are recorded (docs/security.md). log: as `audit` lines of the log at level info. A file: one line of JSON is appended for each action. off: nowhere.',
   },
-  rateLimitPerSecond: {
-    type: wordOr('off', wholeNumber({ min: 1, max: 1_000_000, unit: 'requests' })),
-    default: 'off',
-    help: 'Requests that a client may make per second at this node, over HTTP, gRPC and MCP together; further requests are refused (docs/security.md). A client is a principal, or an address when requests are not authenticated. off: no limit.',
-  },
-  rateLimitBurst: {
-    type: wordOr('auto', wholeNumber({ min: 1, max: 1_000_000, unit: 'requests' })),
-    default: 'auto',
-    help: 'Requests that a client may make at once after a pause. auto: rate-limit-per-second.',
-  },
+  rateLimitPerSecond: orOff(
+    wholeNumber({ min: 1, max: 1_000_000, unit: 'requests' }),
+    'Requests that a client may make per second at this node, over HTTP, gRPC and MCP together; further requests are refused (docs/security.md). A client is a principal, or an address when requests are not authenticated. off: no limit.',
+  ),
+  rateLimitBurst: orAuto(
+    wholeNumber({ min: 1, max: 1_000_000, unit: 'requests' }),
+    'Requests that a client may make at once after a pause. auto: rate-limit-per-second.',
+  ),
   tlsCertFile: optionalFile(
     'Certificate of this node in PEM, followed by its intermediate certificates. With it, gRPC, HTTP, MCP and metrics use TLS 1.2 or 1.3. A replaced file is used within seconds. none: no TLS on these ports.',
   ),
@@ -249,72 +237,62 @@ export const SETTINGS: { readonly [K in keyof Config]: Setting<Config[K]> } = {
     default: 10_000,
     help: 'How long a node may take after SIGTERM to transfer its leaderships and to finish the requests in flight. The process ends at most 15 s after that, even when a disk or a peer hangs.',
   },
-  grpcGzipBytes: {
-    type: wordOr('off', byteSize({ min: KIB, max: GIB })),
-    default: 'off',
-    help: 'Smallest gRPC reply message that is compressed with gzip, for clients that accept it, such as 4KiB. off: no compression. It pays off where the network is slower than a processor compresses, about 50 MB/s.',
-  },
-  httpGzipBytes: {
-    type: wordOr('off', byteSize({ min: KIB, max: GIB })),
-    default: 'off',
-    help: 'Smallest HTTP response (JSON, HTML or TOON) that is compressed with gzip, for clients that accept it, such as 4KiB. off: no compression, such as behind a proxy that compresses.',
-  },
-  requestMemoryBytes: {
-    type: wordOr('auto', byteSize({ min: 16 * MIB, max: 64 * GIB })),
-    default: 'auto',
-    help: 'Memory for the requests of all clients while they arrive and are processed. When it is used up, further requests are refused as busy. Open gRPC streams have as much memory again, and use 16 KiB each. auto: an eighth of the memory that the process may use, 16 MiB to 128 MiB.',
-  },
-  unsentMemoryBytes: {
-    type: wordOr('auto', byteSize({ min: 32 * MIB, max: 64 * GIB })),
-    default: 'auto',
-    help: 'Memory for the replies of all clients until they are read, and a quarter more for small replies. When it is used up, streams continue with one small slice at a time, and large replies wait. While others wait, the node disconnects a client that reads nothing for 2.5 s, or that has not read all of an HTTP reply within 10 s. auto: an eighth of the memory, 32 MiB to 128 MiB.',
-  },
-  replicationMemoryBytes: {
-    type: wordOr('auto', byteSize({ min: 32 * MIB, max: 64 * GIB })),
-    default: 'auto',
-    help: 'Memory for entries and requests of all databases until they are committed, applied and acknowledged by all replicas. Entries that only replicas still lack are evicted when writes need the memory. When it is exhausted, the node refuses writes (RESOURCE_EXHAUSTED) to a database that uses as much as is still free; a busy database thus gets at most half. When log and store lag by a quarter of it, the node stops reading from other nodes until both have caught up. auto: an eighth of the memory, 32 MiB to 1 GiB.',
-  },
+  grpcGzipBytes: orOff(
+    byteSize({ min: KIB, max: GIB }),
+    'Smallest gRPC reply message that is compressed with gzip, for clients that accept it, such as 4KiB. off: no compression. It pays off where the network is slower than a processor compresses, about 50 MB/s.',
+  ),
+  httpGzipBytes: orOff(
+    byteSize({ min: KIB, max: GIB }),
+    'Smallest HTTP response (JSON, HTML or TOON) that is compressed with gzip, for clients that accept it, such as 4KiB. off: no compression, such as behind a proxy that compresses.',
+  ),
+  requestMemoryBytes: orAuto(
+    byteSize({ min: 16 * MIB, max: 64 * GIB }),
+    'Memory for the requests of all clients while they arrive and are processed. When it is used up, further requests are refused as busy. Open gRPC streams have as much memory again, and use 16 KiB each. auto: an eighth of the memory that the process may use, 16 MiB to 128 MiB.',
+  ),
+  unsentMemoryBytes: orAuto(
+    byteSize({ min: 32 * MIB, max: 64 * GIB }),
+    'Memory for the replies of all clients until they are read, and a quarter more for small replies. When it is used up, streams continue with one small slice at a time, and large replies wait. While others wait, the node disconnects a client that reads nothing for 2.5 s, or that has not read all of an HTTP reply within 10 s. auto: an eighth of the memory, 32 MiB to 128 MiB.',
+  ),
+  replicationMemoryBytes: orAuto(
+    byteSize({ min: 32 * MIB, max: 64 * GIB }),
+    'Memory for entries and requests of all databases until they are committed, applied and acknowledged by all replicas. Entries that only replicas still lack are evicted when writes need the memory. When it is exhausted, the node refuses writes (RESOURCE_EXHAUSTED) to a database that uses as much as is still free; a busy database thus gets at most half. When log and store lag by a quarter of it, the node stops reading from other nodes until both have caught up. auto: an eighth of the memory, 32 MiB to 1 GiB.',
+  ),
   walSegmentBytes: {
     // The write-ahead log requires an even number of sectors.
     type: byteSize({ min: 4 * MIB, max: GIB, step: KIB }),
     default: 64 * MIB,
     help: 'Size of a segment of the write-ahead log. Two spare segments are kept ready.',
   },
-  storeWriteBufferBytes: {
-    type: wordOr('auto', byteSize({ min: MIB, max: GIB })),
-    default: 'auto',
-    help: 'Rows that LevelDB collects in memory before it writes a sorted table; it uses up to twice this size. auto: 1/32 of the memory, 4 MiB to 32 MiB.',
-  },
+  storeWriteBufferBytes: orAuto(
+    byteSize({ min: MIB, max: GIB }),
+    'Rows that LevelDB collects in memory before it writes a sorted table; it uses up to twice this size. auto: 1/32 of the memory, 4 MiB to 32 MiB.',
+  ),
   storeMappedBytes: {
     type: byteSize({ min: 64 * MIB, max: 256 * GIB }),
     default: 64 * MIB,
     help: 'Approximate part of the store that is mapped into memory at a time. A larger value makes tables larger, up to 8 MiB, and random reads of a large store cheaper; it shows as resident memory.',
   },
-  diskSoftBytes: {
-    type: wordOr('auto', byteSize({ min: 0, max: 1024 * GIB })),
-    default: 'auto',
-    help: 'Free disk space below which transactions are refused. Reads continue, and databases can be deleted and keys revoked. auto: computed from the sizes of the disk, of a log segment and of the write buffer.',
-  },
-  diskHardBytes: {
-    type: wordOr('auto', byteSize({ min: 0, max: 1024 * GIB })),
-    default: 'auto',
-    help: 'Free disk space below which nothing is appended; at most disk-soft-bytes. auto: two segments of the write-ahead log.',
-  },
-  archive: {
-    type: wordOr('off', archiveUrl),
-    default: 'off',
-    help: 'Where this node archives the databases that it leads, every few seconds (docs/operations/backup.md): a directory that all nodes share, as file:///DIRECTORY, or a bucket, as s3://BUCKET/PREFIX. The same on every node. off: nowhere.',
-  },
+  diskSoftBytes: orAuto(
+    byteSize({ min: 0, max: 1024 * GIB }),
+    'Free disk space below which transactions are refused. Reads continue, and databases can be deleted and keys revoked. auto: computed from the sizes of the disk, of a log segment and of the write buffer.',
+  ),
+  diskHardBytes: orAuto(
+    byteSize({ min: 0, max: 1024 * GIB }),
+    'Free disk space below which nothing is appended; at most disk-soft-bytes. auto: two segments of the write-ahead log.',
+  ),
+  archive: orOff(
+    archiveUrl,
+    'Where this node archives the databases that it leads, every few seconds (docs/operations/backup.md): a directory that all nodes share, as file:///DIRECTORY, or a bucket, as s3://BUCKET/PREFIX. The same on every node. off: nowhere.',
+  ),
   databaseBytesMax: {
     type: databaseQuotas,
     default: [],
     help: 'Disk space that a database may use on a node: one size for all databases, and others by name or pattern. An exact name has precedence, then the longest pattern. Writes to a database above its quota are refused; it can still be read and deleted. Usage is measured every 2 s, without data that is still in the write buffer. The same on every node. off: no quota.',
   },
-  guestExecutors: {
-    type: wordOr('auto', wholeNumber({ min: 1, max: 64, unit: 'processes' })),
-    default: 'auto',
-    help: 'Maximum number of processes that run components, for each of State Views, State Changes and presenters. A process starts when it is first needed. auto: one per processor, if the memory beyond 256 MiB has 128 MiB for each.',
-  },
+  guestExecutors: orAuto(
+    wholeNumber({ min: 1, max: 64, unit: 'processes' }),
+    'Maximum number of processes that run components, for each of State Views, State Changes and presenters. A process starts when it is first needed. auto: one per processor, if the memory beyond 256 MiB has 128 MiB for each.',
+  ),
   guestMemoryBytes: {
     type: byteSize({ min: MIB, max: 256 * MIB }),
     default: 128 * MIB,

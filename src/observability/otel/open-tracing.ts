@@ -1,4 +1,5 @@
 /** Loads and starts OpenTelemetry without global state: no context manager, propagator or instrumentation. */
+import { setTimeout as delay } from 'node:timers/promises';
 import { ExportResultCode } from '@opentelemetry/core';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import { defaultResource, resourceFromAttributes } from '@opentelemetry/resources';
@@ -69,7 +70,7 @@ export function openTracing(options: TracingOptions): Tracing {
     tracer: otelTracer(provider.getTracer(SERVICE, version)),
     close: (withinMs) => {
       const closed = provider.shutdown().catch((error: unknown) => logger.warn('tracing-not-closed', { error }));
-      return withinTime(closed, withinMs);
+      return Promise.race([closed, delay(withinMs, undefined, { ref: false })]);
     },
   };
 }
@@ -98,14 +99,4 @@ function watched(exporter: SpanExporter, { logger, counts }: Pick<TracingOptions
     },
     shutdown: () => exporter.shutdown(),
   };
-}
-
-/** Resolves when the work has ended or the time is over. */
-async function withinTime(work: Promise<void>, withinMs: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, withinMs);
-  });
-  await Promise.race([work, late]);
-  clearTimeout(timer);
 }

@@ -50,7 +50,7 @@ export function otelTracer(tracer: OtelTracer): Tracer {
   return {
     begin: (name, from, attributes = {}) => {
       const remote = W3C.extract(ROOT_CONTEXT, from, GETTER);
-      return begun(tracer, remote, { name, kind: 'server', attributes });
+      return new RunningSpan(tracer, remote, { name, kind: 'server', attributes });
     },
   };
 }
@@ -61,20 +61,15 @@ interface Beginning {
   readonly attributes: SpanAttributes;
 }
 
-function begun(tracer: OtelTracer, parent: Context, { name, kind, attributes }: Beginning): Span {
-  const span = tracer.startSpan(name, { kind: KINDS[kind], attributes: present(attributes) }, parent);
-  return new RunningSpan(tracer, span);
-}
-
 class RunningSpan implements Span {
   readonly #tracer: OtelTracer;
   readonly #span: OtelSpan;
   readonly isRecorded: boolean;
 
-  constructor(tracer: OtelTracer, span: OtelSpan) {
+  constructor(tracer: OtelTracer, parent: Context, { name, kind, attributes }: Beginning) {
     this.#tracer = tracer;
-    this.#span = span;
-    this.isRecorded = span.isRecording();
+    this.#span = tracer.startSpan(name, { kind: KINDS[kind], attributes: present(attributes) }, parent);
+    this.isRecorded = this.#span.isRecording();
   }
 
   get traceId(): string {
@@ -82,7 +77,7 @@ class RunningSpan implements Span {
   }
 
   child(name: string, kind: SpanKind, attributes: SpanAttributes = {}): Span {
-    return this.isRecorded ? begun(this.#tracer, this.#context, { name, kind, attributes }) : this;
+    return this.isRecorded ? new RunningSpan(this.#tracer, this.#context, { name, kind, attributes }) : this;
   }
 
   set(attributes: SpanAttributes): void {

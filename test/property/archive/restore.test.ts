@@ -45,17 +45,17 @@ function pointsOf(states: readonly HistoryState[]): readonly RestorePoint[] {
   const revisions = new Set(states.map(({ revision }) => revision));
   const times = new Set(states.map(({ recordedTimeMs }) => Math.max(recordedTimeMs, DATABASE.createdAtMs)));
   return [
-    { kind: 'end' },
-    ...[...revisions].map((revision): RestorePoint => ({ kind: 'revision', revision })),
-    ...[...times].map((ms): RestorePoint => ({ kind: 'time', ms })),
+    {},
+    ...[...revisions].map((revision): RestorePoint => ({ revision })),
+    ...[...times].map((timeMs): RestorePoint => ({ timeMs })),
   ];
 }
 
 /** Where the records end that a restore must give at least. */
 function neededEnd(states: readonly HistoryState[], point: RestorePoint): number {
   const needed = states.filter(({ revision, recordedTimeMs }) => {
-    if (point.kind === 'revision') return revision <= point.revision;
-    return point.kind === 'end' || recordedTimeMs <= point.ms;
+    const { revision: last = revision, timeMs = recordedTimeMs } = point;
+    return revision <= last && recordedTimeMs <= timeMs;
   });
   return needed.at(-1)?.position ?? 0;
 }
@@ -80,7 +80,7 @@ function faultIn(
   { name, isOlder }: Damage,
 ): string | undefined {
   if (!(found instanceof Uint8Array)) return found.object === name || isOlder ? undefined : found.message;
-  const least: RestorePoint = isOlder ? { kind: 'revision', revision: -1 } : point;
+  const least: RestorePoint = isOlder ? { revision: -1 } : point;
   return isExact(archive, found, least) ? undefined : `${found.length} bytes for ${JSON.stringify(point)}`;
 }
 
@@ -141,8 +141,8 @@ it('restores exactly or names the damaged object, and continues a damaged archiv
     node.applied = history.count;
     const successor = archiverOf(store, node);
     while (['archived', 'partial'].includes(await successor.round()));
-    const found = await restoredOrFault(store, { kind: 'end' });
-    expect(faultIn(archive, found, { kind: 'end' }, { name, isOlder: false })).toBe(undefined);
+    const found = await restoredOrFault(store, {});
+    expect(faultIn(archive, found, {}, { name, isOlder: false })).toBe(undefined);
     expect(found instanceof Uint8Array || !name.includes('/manifests/')).toBe(true);
   });
   await fc.assert(property, { numRuns: runs(150) });
@@ -160,8 +160,8 @@ it('says up to which revision the archive can be restored without the damaged ob
     const basis = segments[index - 1]?.revision ?? 0;
     const hint = basis === 0 ? 'nothing can be' : `the archive can be restored up to revision ${basis - 1}`;
     const fault = `object ${name} of the archive cannot be used: it is missing; ${hint}`;
-    await expect(restored(store, { kind: 'end' })).rejects.toThrow(fault);
-    const point = { kind: 'revision', revision: basis - 1 } as const;
+    await expect(restored(store, {})).rejects.toThrow(fault);
+    const point = { revision: basis - 1 };
     expect(basis === 0 || isExact(archive, await restored(store, point), point)).toBe(true);
     store.objects.set(name, bytes);
   }
@@ -194,15 +194,15 @@ it('restores exactly up to the revision that it names, wherever the archive is c
 /** A restore, and one up to the revision that its refusal names. */
 async function outcomeOf(archive: Archive, { name, isOlder }: Damage): Promise<string> {
   const { store } = archive;
-  const found = await restoredOrFault(store, { kind: 'end' });
+  const found = await restoredOrFault(store, {});
   if (found instanceof Uint8Array) {
-    const least: RestorePoint = isOlder ? { kind: 'revision', revision: -1 } : { kind: 'end' };
+    const least: RestorePoint = isOlder ? { revision: -1 } : {};
     return isExact(archive, found, least) ? 'exact' : `${found.length} bytes after damage of ${name}`;
   }
   if (found.object !== name) return found.message;
   if (found.message.endsWith('; nothing can be restored without it')) return 'nothing';
   const [, revision] = /; the archive can be restored up to revision (\d+)$/.exec(found.message) ?? [];
-  const point = { kind: 'revision', revision: Number(revision) } as const;
+  const point = { revision: Number(revision) };
   const again = await restoredOrFault(store, point);
   const isRight = again instanceof Uint8Array && isExact(archive, again, point);
   return isRight ? 'exact up to the revision' : `not restored to what was named: ${found.message}`;

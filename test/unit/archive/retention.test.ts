@@ -173,15 +173,14 @@ describe('while others write and remove', () => {
     await archiveMany();
     await archiveMany();
     const ports = { store: world.store, newHash };
-    const end = { kind: 'end' } as const;
-    const plan = planRestore(await openArchive(ports, DATABASE.id), DATABASE.id, end);
+    const plan = planRestore(await openArchive(ports, DATABASE.id), DATABASE.id);
     await writeAndPrune();
     await expect(Promise.all(plan.objects.map(({ name }) => world.store.size(name)))).resolves.toContain(undefined);
     const gets: string[] = [];
     const delay = async (call: string): Promise<void> =>
       void gets.push(...(/^none get (.*)/.exec(call)?.slice(1) ?? []));
     world.store.disturbance = { fault: () => 'none', delay, age: () => 0 };
-    for await (const _ of archivedDatabase(ports, plan, end).history);
+    for await (const _ of archivedDatabase(ports, plan).history);
     const kinds = gets.map((name) => name.replace(/.*(manifest|tail|segment)s.*/, '$1'));
     expect(kinds.join(' ')).toMatch(/^manifest( tail)+ segment$/);
   });

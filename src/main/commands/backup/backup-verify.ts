@@ -57,7 +57,7 @@ async function verify(archive: ArchivePorts, { databaseId }: FoundArchive): Prom
   const found = { databaseId, opened };
   const named = { name: nameOf(found), databaseId };
   try {
-    const plan = planRestore(opened, databaseId, { kind: 'end' });
+    const plan = planRestore(opened, databaseId);
     const { revision, chainHash } = await restoreForTrial(archive, plan);
     const archivedAt = new Date(plan.manifest.writtenAtMs).toISOString();
     return { ...named, revision, chainHash: toHex(chainHash), archivedAt, faults: [] };
@@ -71,7 +71,7 @@ async function verify(archive: ArchivePorts, { databaseId }: FoundArchive): Prom
 async function restoreForTrial(archive: ArchivePorts, plan: RestorePlan): Promise<RestoredDatabase> {
   const directory = mkdtempSync(join(tmpdir(), 'cairn-verify-'));
   try {
-    const wanted = [archivedDatabase(archive, plan, { kind: 'end' })];
+    const wanted = [archivedDatabase(archive, plan)];
     const { databases } = await restoreNode(directory, wanted, { nowMs: wallClock.nowMs(), random: nativeRandom });
     const [restored] = databases;
     assert(restored !== undefined, 'A node is restored with its database');
@@ -86,7 +86,7 @@ async function faultsInObjects(archive: ArchivePorts, found: FoundArchive): Prom
   const { databaseId, opened } = found;
   if (opened.newest === undefined) return [];
   const faults: ArchiveFault[] = [];
-  for (const object of planRestore({ ...opened, faults: [] }, databaseId, { kind: 'end' }).objects) {
+  for (const object of planRestore({ ...opened, faults: [] }, databaseId).objects) {
     try {
       await readObject(archive, object);
     } catch (failure) {

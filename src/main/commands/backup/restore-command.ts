@@ -70,7 +70,7 @@ async function restore({ from, directory, point, isJson, ...asked }: Asked, port
     catalog && new Map(catalog.databases.map(({ databaseId, name }): [string, string] => [databaseId, name]));
   const found = held === undefined ? all : all.filter(({ databaseId }) => held.has(databaseId));
   refuseTwins(found);
-  if (point.kind === 'revision' && found.length > 1) {
+  if (point.revision !== undefined && found.length > 1) {
     throw new DatabaseError('invalid_argument', '--revision is of one database; name it by --database');
   }
   const plans = found.map(({ databaseId, opened }) => planRestore(opened, databaseId, point));
@@ -127,10 +127,10 @@ function pointOf(revision: string | undefined, time: string | undefined): Restor
   if (revision !== undefined) {
     const number = Number(revision);
     const isNumber = /^\d+$/.test(revision) && isRevision(number);
-    return isNumber ? { kind: 'revision', revision: number } : `--revision ${quote(revision)} is no revision`;
+    return isNumber ? { revision: number } : `--revision ${quote(revision)} is no revision`;
   }
-  if (time === undefined) return { kind: 'end' };
+  if (time === undefined) return {};
   const instant = parseInstant(time);
   if (instant === undefined) return `--time ${quote(time)} is no time; write it as 2026-11-30T14:00:00Z`;
-  return { kind: 'time', ms: instantToMs(instant) };
+  return { timeMs: instantToMs(instant) };
 }

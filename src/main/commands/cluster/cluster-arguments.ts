@@ -8,7 +8,7 @@ import { leadingZeroRule, parseRevisionText } from '#model';
 import { variableName } from '../../settings/setting.ts';
 import type { PeerTlsFiles } from '../../tls/peer-tls.ts';
 import { type Environment, misplacedOptions, type Values as ValuesOf } from '../options.ts';
-import { PEER_TLS_OPTIONS, readPeerTlsOptions } from '../peer-tls-options.ts';
+import { readPeerTlsOptions } from '../peer-tls-options.ts';
 
 type Order = AdminRequest['order'];
 type DrainOrder = Extract<Order, { readonly kind: 'drain' | 'undrain' }>;
@@ -64,7 +64,10 @@ export const OPTIONS = {
   'tls-cert-file': { type: 'string' },
   'tls-key-file': { type: 'string' },
   wait: { type: 'boolean' },
-  ...PEER_TLS_OPTIONS,
+  'peer-tls-ca-file': { type: 'string' },
+  'peer-tls-cert-file': { type: 'string' },
+  'peer-tls-key-file': { type: 'string' },
+  'peer-secret-file': { type: 'string' },
 } as const;
 
 export function readArguments(

@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest';
 import { createMetrics, GAUGES } from '#observability';
 import { FAULT_CODES } from '#wasm';
-import { callMeter, showGuests } from '../../../../src/main/node/guest-gauges.ts';
+import { callMeter, showGuests } from '../../../../src/main/node/gauges.ts';
 import type { GuestFigures } from '../../../../src/main/node/guests.ts';
 
 /** Different in each of its numbers from those of another base. */

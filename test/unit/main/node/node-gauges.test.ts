@@ -3,7 +3,7 @@
 import { expect, it } from 'vitest';
 import type { Node } from '#cluster';
 import { createMetrics } from '#observability';
-import { showNode } from '../../../../src/main/node/node-gauges.ts';
+import { showNode } from '../../../../src/main/node/gauges.ts';
 
 const REVISIONS = { empty: 0, shop: 7, lagging: 5, rebuilding: 0, elsewhere: 0 };
 const ABSENT = ['lagging', 'rebuilding', 'elsewhere'];
