@@ -3,7 +3,7 @@ import type { AskAdmin } from '#cluster';
 import type { AuthPorts } from './commands/auth-command.ts';
 import type { ClientFiles } from './commands/cluster/cluster-arguments.ts';
 import type { RecoverAsking } from './commands/recovery/recover-command.ts';
-import { EXIT_USAGE } from './process/refusals.ts';
+import { refuseUsage } from './process/refusals.ts';
 import { RELEASE } from './process/release.ts';
 import type { StopSignals } from './process/stop-signals.ts';
 import { readInvocation } from './settings/config.ts';
@@ -24,8 +24,7 @@ export async function runCommand(signals: StopSignals): Promise<void> {
   }
   const invocation = readInvocation(process.argv.slice(2), process.env);
   if (invocation.kind === 'failure') {
-    for (const fault of invocation.reason) PORTS.err(`cairn: ${fault}\n`);
-    process.exitCode = EXIT_USAGE;
+    process.exitCode = refuseUsage('cairn', invocation.reason, PORTS.err);
     return;
   }
   switch (invocation.value.kind) {

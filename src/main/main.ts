@@ -5,9 +5,10 @@
  * Purpose: entry point from a shell. It sets up the process before anything is loaded; command.ts runs the command.
  *
  * ```
- *   command.ts ──> node/       a node, from its settings to its end    ──> access/ archive/ ports/ tls/ ──┐
- *             └──> commands/   export, restore, cluster … : clients,   ──> archive/ tls/ ─────────────────┤
- *                              or work on files of a stopped node          process/  settings/  <─────────┘
+ *   command.ts ──> node/      runs a node, from its settings to its end ─────────┐
+ *             └──> commands/  clients of nodes, or work on files of stopped nodes ─┤
+ *                                                                                  v
+ *     process/: Node.js, memory, signals, exit codes          access/ archive/ ports/ tls/ ──> settings/
  * ```
  *
  * Not here: decisions about data. This layer knows all others and only connects them.

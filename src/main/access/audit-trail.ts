@@ -2,7 +2,7 @@
  * The audit log: opens the log that the settings name, and makes records of admin requests at the peer port
  * (docs/security.md, ADR 0135).
  */
-import { closeSync, openSync, writeSync } from 'node:fs';
+import { appendFileSync } from 'node:fs';
 import { DatabaseError, formatInstant, instantFromMs, messageOf } from '#base';
 import { type Administered, wallClock } from '#cluster';
 import type { Logger } from '#observability';
@@ -34,14 +34,10 @@ export function openAuditTrail(
 
 /** Opens the file for each line, so that a rotated file is replaced by a new one. */
 function append(file: string, text: string): void {
-  let descriptor: number | undefined;
   try {
-    descriptor = openSync(file, 'a', MODE);
-    writeSync(descriptor, text);
+    appendFileSync(file, text, { mode: MODE });
   } catch (cause) {
     throw new DatabaseError('unavailable', `The file of audit-log cannot be written: ${messageOf(cause)}`, { cause });
-  } finally {
-    if (descriptor !== undefined) closeSync(descriptor);
   }
 }
 

@@ -19,7 +19,7 @@ import {
   readApiAccess,
   textIn,
 } from './http-api.ts';
-import { misplacedOptions, readDuration } from './options.ts';
+import { misplacedOptions, readDuration, type Values } from './options.ts';
 
 /** Per kind of credential: the path of the API, and the member of a list answer. */
 const KINDS = {
@@ -133,11 +133,9 @@ const OPTIONS = {
   ...API_OPTIONS,
 } as const;
 
-type Values = { readonly [Name in 'name' | 'roles' | 'expires-in' | 'overlap']?: string };
-
 interface Reading {
   readonly kind: Kind;
-  readonly values: Values;
+  readonly values: Values<typeof OPTIONS>;
   readonly faults: string[];
   readonly nowMs: number;
 }

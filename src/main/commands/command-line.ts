@@ -1,6 +1,6 @@
 /** Runs commands, and their output: tables, and failures that are reported in one line because they are no bugs. */
 import { toHex } from '#base';
-import { EXIT_REFUSED, EXIT_USAGE, isRefusal } from '../process/refusals.ts';
+import { EXIT_REFUSED, isRefusal, refuseUsage } from '../process/refusals.ts';
 import { type Environment, type Options, type OptionsOf, readOptions, type Values } from './options.ts';
 
 interface Command<O extends Options, Name extends string> extends OptionsOf<O, Name> {
@@ -34,9 +34,9 @@ export async function runCommandLine<const O extends Options, const Name extends
     const given = readOptions(args, command, environment);
     const done = given.kind === 'failure' ? given.reason : await run(given.value.values, given.value.words);
     if (typeof done === 'number') return done;
-    for (const fault of done) err(`cairn ${name}: ${fault}\n`);
+    const code = refuseUsage(`cairn ${name}`, done, err);
     err(`See cairn ${name} --help.\n`);
-    return EXIT_USAGE;
+    return code;
   } catch (error) {
     if (!isRefusal(error)) throw error;
     err(`cairn ${name}: ${error.message}\n`);

@@ -15,6 +15,12 @@ export function refused(reason: string): DatabaseError {
 /** The name alone, because a command that opens no store does not load it. */
 const STORAGE_FAILURE: StorageFailure['name'] = 'StorageFailure';
 
+/** Writes a line for each fault of a command line. @returns the exit code */
+export function refuseUsage(command: string, faults: readonly string[], err: (text: string) => void): number {
+  for (const fault of faults) err(`${command}: ${fault}\n`);
+  return EXIT_USAGE;
+}
+
 /** Returns whether the person who runs the command can fix the cause: an address, a setting, the operating system. */
 export function isRefusal(error: unknown): error is Error {
   if (!(error instanceof Error)) return false;

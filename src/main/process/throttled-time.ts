@@ -18,7 +18,8 @@ const FIELDS = [
 export function showThrottledTime(metrics: Metrics, files: readonly string[] = CPU_STATS): void {
   metrics.beforeScrape(async () => {
     for (const file of files) {
-      const seconds = throttledSeconds(await textOf(file));
+      // Another system, or a container without the file: there is nothing to count.
+      const seconds = throttledSeconds(await readFile(file, 'utf8').catch(() => ''));
       if (seconds === undefined) continue;
       // The group may be older than the process. Earlier throttling counts, because it is the same container.
       metrics.counter('cairn_cpu_throttled_seconds_total', {}).raiseTo(seconds);
@@ -33,13 +34,4 @@ function throttledSeconds(text: string): number | undefined {
     if (units !== undefined) return Number(units) / perSecond;
   }
   return undefined;
-}
-
-async function textOf(file: string): Promise<string> {
-  try {
-    return await readFile(file, 'utf8');
-  } catch {
-    // Another system, or a container without the file: there is nothing to count.
-    return '';
-  }
 }

@@ -42,11 +42,6 @@ export interface ClientFiles {
 
 type OfSomeNode<T> = T extends unknown ? Omit<T, 'node'> & { readonly node: NodeId | undefined } : never;
 
-/** Options of single commands. */
-type OrderOptions = { readonly [Name in 'by' | 'from' | 'accept-revision']?: string } & {
-  readonly [Name in 'stay' | 'dry-run']?: boolean;
-};
-
 /** Options of `cairn cluster`. */
 export const OPTIONS = {
   'accept-revision': { type: 'string', of: 'recover' },
@@ -70,8 +65,10 @@ export const OPTIONS = {
   'peer-secret-file': { type: 'string' },
 } as const;
 
+type Values = ValuesOf<typeof OPTIONS>;
+
 export function readArguments(
-  values: ValuesOf<typeof OPTIONS>,
+  values: Values,
   words: readonly string[],
   environment: Environment,
 ): Result<Asked, readonly string[]> {
@@ -92,8 +89,6 @@ export function readArguments(
 
 const CLIENT_OPTIONS = ['key-file', 'tls-ca-file', 'tls-cert-file', 'tls-key-file'] as const;
 const HTTPS = 'https://';
-
-type Values = { readonly [K in 'address' | (typeof CLIENT_OPTIONS)[number]]?: string } & { readonly at?: string };
 
 /** With --address: the gRPC address of a node, and the credentials for it. */
 function readClient(
@@ -140,7 +135,7 @@ function localNode(environment: Environment): DialledAddress {
 
 function readOrder(
   [command, text, ...more]: readonly string[],
-  options: OrderOptions,
+  options: Values,
   faults: string[],
 ): Asked['order'] | undefined {
   if (command === 'copies') return readCopies([text, ...more], faults);
@@ -176,7 +171,7 @@ const COMMANDS = 'status, decommission, replace, recommission, drain, undrain, f
 /** A drain that stops the node must name it, so that a forgotten argument stops no node. */
 function readDrain(
   text: string | undefined,
-  { stay: stays = false, 'dry-run': isDryRun = false }: OrderOptions,
+  { stay: stays = false, 'dry-run': isDryRun = false }: Values,
   faults: string[],
 ): Asked['order'] {
   const isNamed = text !== undefined || !(stays || isDryRun);
@@ -196,7 +191,7 @@ function readCopies([name, text, ...more]: readonly (string | undefined)[], faul
 
 function readRecovery(
   name: string | undefined,
-  { from, 'accept-revision': accepted }: OrderOptions,
+  { from, 'accept-revision': accepted }: Values,
   faults: string[],
 ): Asked['order'] | undefined {
   if (name === undefined) faults.push('recover needs the name of a database; status shows them');
