@@ -24,12 +24,11 @@ export type Values<O extends Options, Name extends string = never> = Parsed<O>['
 
 export interface OptionsOf<O extends Options, Name extends string> {
   readonly options: O;
-  /**
-   * The required options, and what to give them. A command that has it takes no other arguments.
-   */
+  /** The required options, and what to give them. A command that has it takes no other arguments. */
   readonly required?: Readonly<Record<Name, string>>;
 }
 
+const DATA_DIR = 'data-dir';
 /** The variable in place of the option `--data-dir`. */
 export const DATA_DIR_VARIABLE = 'CAIRN_DATA_DIR';
 
@@ -42,8 +41,8 @@ export function readOptions<const O extends Options, const Name extends string>(
   const faults = [...optionFaults(args, options)];
   if (faults.length > 0) return failure(faults);
   const { values, positionals: words } = parseArgs({ args: [...args], options, allowPositionals: true });
-  const directory = environment[DATA_DIR_VARIABLE];
-  if (directory !== undefined && !('data-dir' in values)) Object.assign(values, { 'data-dir': directory });
+  if (DATA_DIR in options && !(DATA_DIR in values))
+    Object.assign(values, { [DATA_DIR]: environment[DATA_DIR_VARIABLE] });
   if (required !== undefined && words.length > 0) faults.push(`unexpected argument ${quote(words.join(' '))}`);
   if (hasAll(values, required) && faults.length === 0) return ok({ values, words });
   const lacking = Object.entries<string>(required ?? {}).filter(([name]) => !hasText(values, name));
