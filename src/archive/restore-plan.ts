@@ -17,8 +17,6 @@ export interface PlannedObject extends ArchivedObject {
   readonly name: string;
   /** A file of a sealed segment; otherwise records. */
   readonly isSegment: boolean;
-  /** Position of its first record. */
-  readonly begin: number;
   /** Revision at its begin: what can be restored without it. */
   readonly basis: number;
 }
@@ -100,10 +98,7 @@ function plannedObjects(manifest: Manifest): readonly PlannedObject[] {
     ...segments.map((segment) => ({ ...segment, name: segmentObject(segment.hash), isSegment: true })),
     ...tails.map((tail) => ({ ...tail, name: tailObject(database.id, tail), isSegment: false })),
   ];
-  return objects.map((object, index) => {
-    const before = objects[index - 1];
-    return { ...object, begin: before?.end ?? 0, basis: before?.revision ?? 0 };
-  });
+  return objects.map((object, index) => ({ ...object, basis: objects[index - 1]?.revision ?? 0 }));
 }
 
 /** Returns whether the point is before this place, so that no record after it is needed. */

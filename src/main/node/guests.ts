@@ -157,7 +157,8 @@ export class Guests implements AsyncDisposable {
     // Presenters have their own, so that a slow reader blocks no fold and no decision.
     const pools = { views: executors(), changes: executors(), presenters: executors() };
     const batches = new BatchThread(BATCH_WORKER, storeDirectoryOf(this.#settings.dataDir));
-    const limits = { ...DEFAULT_LIMITS, memoryBytesMax: this.#settings.guestMemoryBytes };
+    const { guestMemoryBytes, maintenanceFolds: foldsMax, maintenanceScheduleMs: scheduleMs } = this.#settings;
+    const limits = { ...DEFAULT_LIMITS, memoryBytesMax: guestMemoryBytes };
     const settings = { ...DEFAULT_STATE_VIEWS, guest: this.#bounds(DEFAULT_STATE_VIEWS.guest.limits) };
     const views = new StateViews(pools.views, new FoldSnapshots(states), settings, batches);
     this.#opened = {
@@ -167,16 +168,18 @@ export class Guests implements AsyncDisposable {
       artifacts: new ArtifactStore(artifacts, publisher, { limits, smoke: SMOKE, onReady: this.#parts.onComponent }),
       views,
       asked: new AskedBindings(states, ASKED_BINDINGS_MAX),
-      maintenance: this.#maintenance(),
-      changes: this.#changes(pools.changes, views),
+      maintenance: new Maintenance(
+        { ...DEFAULT_MAINTENANCE, foldsMax, scheduleMs },
+        systemTimers,
+        this.#parts.maintenance,
+      ),
+      changes: new StateChanges(pools.changes, views, {
+        ...DEFAULT_STATE_CHANGES,
+        guest: this.#bounds(DEFAULT_STATE_CHANGES.guest.limits),
+      }),
       presenters: this.#presenters(pools.presenters),
     };
     return this.#opened;
-  }
-
-  #maintenance(): Maintenance {
-    const { maintenanceFolds: foldsMax, maintenanceScheduleMs: scheduleMs } = this.#settings;
-    return new Maintenance({ ...DEFAULT_MAINTENANCE, foldsMax, scheduleMs }, systemTimers, this.#parts.maintenance);
   }
 
   #folder(name: string, memoryBytesMax: number): Promise<CacheFolder> {
@@ -188,11 +191,6 @@ export class Guests implements AsyncDisposable {
   get #count(): number {
     const { guestExecutors } = this.#settings;
     return guestExecutors === 'auto' ? executorCount(usableProcessors()) : guestExecutors;
-  }
-
-  #changes(executors: Executors, views: StateViews): StateChanges {
-    const guest = this.#bounds(DEFAULT_STATE_CHANGES.guest.limits);
-    return new StateChanges(executors, views, { ...DEFAULT_STATE_CHANGES, guest });
   }
 
   /** The specification limits the time of a presentation; the limits for one write are those of other calls. */

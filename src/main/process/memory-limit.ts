@@ -104,9 +104,7 @@ export function collectUnderPressure(limitBytes: number = usableMemoryBytes()): 
     limitBytes,
     residentBytes,
     ownBytes,
-    collect: () => {
-      Reflect.apply(collect, undefined, []);
-    },
+    collect: () => void Reflect.apply(collect, undefined, []),
   });
   setInterval(check, CHECK_EVERY_MS).unref();
 }

@@ -43,10 +43,8 @@ export function wholeNumber(range: {
 
 /** A TCP port; 0 picks a free one. */
 export const port: SettingType<number> = {
+  ...wholeNumber({ min: 0, max: 65_535, unit: 'a port' }),
   expects: 'a port, 0 to 65535 (0: a free one)',
-  hint: leadingZeroRule,
-  read: (text) => within(digits(text), { min: 0, max: 65_535 }),
-  write: String,
 };
 
 /** Up to `max` values between separators; or a word for none. */
