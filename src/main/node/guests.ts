@@ -142,7 +142,7 @@ export class Guests implements AsyncDisposable {
     await this.#opening?.catch(() => undefined);
     this.stopMaintenance();
     const { pools = {}, others = [] } = this.#opened ?? {};
-    await Promise.all([...Object.values(pools), ...others].map((each) => each[Symbol.asyncDispose]()));
+    await Promise.all([...Object.values<AsyncDisposable>(pools), ...others].map((each) => each[Symbol.asyncDispose]()));
     await this.#opened?.maintenance.ended();
   }
 
