@@ -16,8 +16,8 @@ import {
   type Members,
   memberOf,
   openApi,
-  readApiAccess,
   textIn,
+  urlFaults,
 } from './http-api.ts';
 import { misplacedOptions, readDuration, type Values } from './options.ts';
 
@@ -67,16 +67,15 @@ interface Order {
 /** Runs the command. @returns the exit code */
 export function authCommand(args: readonly string[], ports: AuthPorts): Promise<number> {
   return runCommandLine({ name: 'auth', help: AUTH_HELP, options: OPTIONS }, args, ports, async (values, words) => {
-    const faults: string[] = [];
-    const access = readApiAccess(values, faults);
+    const faults = [...urlFaults(values)];
     const [what, ...others] = words;
     const kind = what === 'key' || what === 'token' ? what : undefined;
     if (kind === undefined) faults.push(`unknown command ${quote(what ?? '')}; commands are key and token`);
     const order = kind && readOrder(others, { kind, values, faults, nowMs: ports.nowMs() });
     const whose = kind === 'token' ? 'your key' : 'the key of an administrator';
-    if (access.keyFile === undefined) faults.push(`--key-file is missing: a file with ${whose}`);
+    if (values['key-file'] === undefined) faults.push(`--key-file is missing: a file with ${whose}`);
     if (kind === undefined || order === undefined || faults.length > 0) return faults;
-    const text = (await openApi(access, ports)(order.request)).body.toString();
+    const text = (await openApi(values, ports)(order.request)).body.toString();
     if (values.json === true) ports.out(text === '' ? '{}\n' : `${text}\n`);
     else show(kind, order, text, ports);
     return 0;

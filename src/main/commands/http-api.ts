@@ -10,13 +10,8 @@ export const API_OPTIONS = {
   url: { type: 'string' },
 } as const;
 
-export type ApiOptions = { readonly [Name in keyof typeof API_OPTIONS]?: string };
-
-export interface ApiAccess {
-  readonly url: string;
-  readonly keyFile: string | undefined;
-  readonly caFile: string | undefined;
-}
+/** Values of these options. */
+export type ApiAccess = { readonly [Name in keyof typeof API_OPTIONS]?: string | undefined };
 
 export interface ApiPorts {
   readonly fetch: typeof fetch;
@@ -46,17 +41,15 @@ const REPETITIONS_MAX = 60;
 /** Paths of the API are absolute. A message of fetch about a user name would contain the password. */
 const API_URL = /^https?:\/\/[^/?#@]+\/?$/i;
 
-/** Reads the options; adds a fault for a malformed URL. */
-export function readApiAccess(values: ApiOptions, faults: string[]): ApiAccess {
-  const { url = API_URL_DEFAULT, 'key-file': keyFile, 'tls-ca-file': caFile } = values;
-  if (!URL.canParse(url) || !API_URL.test(url)) {
-    faults.push(`--url is ${quote(url)}; it must be the URL of an HTTP API, such as ${API_URL_DEFAULT}`);
-  }
-  return { url, keyFile, caFile };
+/** Returns a sentence for a malformed URL. */
+export function urlFaults({ url = API_URL_DEFAULT }: ApiAccess): readonly string[] {
+  if (URL.canParse(url) && API_URL.test(url)) return [];
+  return [`--url is ${quote(url)}; it must be the URL of an HTTP API, such as ${API_URL_DEFAULT}`];
 }
 
 /** Reads the key and the certificate authorities. @throws DatabaseError: a file cannot be used */
-export function openApi({ url, keyFile, caFile }: ApiAccess, { fetch, read, trust, sleep }: ApiPorts): AskApi {
+export function openApi(access: ApiAccess, { fetch, read, trust, sleep }: ApiPorts): AskApi {
+  const { url = API_URL_DEFAULT, 'key-file': keyFile, 'tls-ca-file': caFile } = access;
   const key = keyFile && keyIn(orRefused('the key cannot be read', () => read(keyFile)).trim(), keyFile);
   if (caFile !== undefined) orRefused('--tls-ca-file cannot be used', () => trust(read(caFile), caFile));
   const headers = { accept: 'application/json', 'content-type': 'application/json', ...(key && { 'x-api-key': key }) };

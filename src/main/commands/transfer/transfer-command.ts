@@ -15,7 +15,7 @@ import {
   type AskApi,
   ofOneInstance,
   openApi,
-  readApiAccess,
+  urlFaults,
 } from '../http-api.ts';
 import { misplacedOptions, type Values as ValuesOf } from '../options.ts';
 import { textOf } from './event-lines.ts';
@@ -78,7 +78,7 @@ export function transferCommand(name: Command, args: readonly string[], ports: T
     const read = readArguments(name, given, words);
     if (read.kind === 'failure') return read.reason;
     const values = read.value;
-    const ask = ofOneInstance(openApi(values.access, ports), values.database);
+    const ask = ofOneInstance(openApi(values, ports), values.database);
     const client = { ...ports, ask, show: progressTo(ports, values.progress) };
     await (name === 'export' ? exportEvents : importEvents)(values, client);
     return 0;
@@ -160,8 +160,8 @@ function readArguments(command: Command, values: ValuesOf<typeof OPTIONS>, words
   for (const [name, text] of Object.entries({ at: at ?? '0', after })) {
     if (!/^\d{1,15}$/.test(text)) faults.push(`--${name} is ${quote(text)}; it must be a revision`);
   }
-  const access = readApiAccess(values, faults);
+  faults.push(...urlFaults(values));
   if (faults.length > 0) return failure(faults);
   const isIntoEmpty = values['into-empty'] ?? false;
-  return ok({ ...values, database, from, at, after: Number(after), selector, format, isIntoEmpty, progress, access });
+  return ok({ ...values, database, from, at, after: Number(after), selector, format, isIntoEmpty, progress });
 }

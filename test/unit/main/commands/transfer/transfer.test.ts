@@ -113,8 +113,7 @@ describe('a busy server', () => {
     const slept: number[] = [];
     const fetch = (): Promise<Response> => Promise.resolve(replies.shift() ?? Response.error());
     const sleep = async (ms: number): Promise<void> => void slept.push(ms);
-    const access = { url: 'http://127.0.0.1:1', keyFile: undefined, caFile: undefined };
-    const ask = openApi(access, { fetch, sleep, read: () => '', trust: () => undefined });
+    const ask = openApi({ url: 'http://127.0.0.1:1' }, { fetch, sleep, read: () => '', trust: () => undefined });
     await expect(ask({ path: '/' })).rejects.toThrow('gone');
     expect(slept).toEqual([3_000, 1_000]);
   });
