@@ -11,7 +11,7 @@ import { archiveAt, type FoundArchive, findArchives, refuseTwins } from '../../a
 import { type ArchivedCatalog, catalogsIn } from '../../archive/archived-catalogs.ts';
 import { archivedDatabase } from '../../archive/archived-database.ts';
 import { type CommandPorts, jsonText, runCommandLine } from '../command-line.ts';
-import { DATA_DIR_VARIABLE } from '../options.ts';
+import { DATA_DIR_VARIABLE, type Values } from '../options.ts';
 import { ARCHIVE_OPTIONS, FROM_HINT } from './archive-command.ts';
 
 const RESTORE_HELP = `Usage: cairn restore --from ARCHIVE --data-dir DIRECTORY [--database NAME]… [--revision N | --time TIME] [--json]
@@ -39,33 +39,26 @@ const RESTORE = {
   required: { ...FROM_HINT, 'data-dir': 'name an empty directory for the new node' },
 } as const;
 
-interface Asked {
-  readonly from: string;
-  readonly directory: string;
-  readonly databases: readonly string[];
-  readonly cluster: string | undefined;
-  readonly point: RestorePoint;
-  readonly isJson: boolean;
-}
+type Given = Values<typeof RESTORE.options, keyof typeof RESTORE.required>;
 
 /** Runs the command. @returns the exit code */
 export function restoreCommand(args: readonly string[], ports: CommandPorts): Promise<number> {
-  return runCommandLine(RESTORE, args, ports, async ({ from, 'data-dir': directory, ...values }) => {
-    const { database: databases = [], cluster, json: isJson = false } = values;
-    const point = pointOf(values.revision, values.time);
+  return runCommandLine(RESTORE, args, ports, async (given) => {
+    const point = pointOf(given.revision, given.time);
     if (typeof point === 'string') return [point];
-    if (cluster !== undefined && databases.length > 0) return ['--cluster and --database exclude each other'];
-    return restore({ from, directory, databases, cluster, point, isJson }, ports);
+    const { cluster, database } = given;
+    if (cluster !== undefined && database !== undefined) return ['--cluster and --database exclude each other'];
+    return restore(given, point, ports);
   });
 }
 
 const NO_CATALOGS: ReadonlyMap<string, ArchivedCatalog> = new Map();
 
-async function restore({ from, directory, point, isJson, ...asked }: Asked, ports: CommandPorts): Promise<number> {
-  const archive = await archiveAt(from);
-  const all = await findArchives(archive, asked.databases);
-  const catalogs = asked.databases.length > 0 ? NO_CATALOGS : await catalogsIn(archive);
-  const catalog = catalogToRestore(catalogs, all, asked.cluster);
+async function restore(given: Given, point: RestorePoint, ports: CommandPorts): Promise<number> {
+  const archive = await archiveAt(given.from);
+  const all = await findArchives(archive, given.database ?? []);
+  const catalogs = given.database === undefined ? await catalogsIn(archive) : NO_CATALOGS;
+  const catalog = catalogToRestore(catalogs, all, given.cluster);
   const held =
     catalog && new Map(catalog.databases.map(({ databaseId, name }): [string, string] => [databaseId, name]));
   const found = held === undefined ? all : all.filter(({ databaseId }) => held.has(databaseId));
@@ -76,8 +69,9 @@ async function restore({ from, directory, point, isJson, ...asked }: Asked, port
   const plans = found.map(({ databaseId, opened }) => planRestore(opened, databaseId, point));
   const wanted = plans.map((plan) => archivedDatabase(archive, plan, point));
   const { keys } = catalog ?? { keys: [] };
-  const restored = await restoreNode(directory, wanted, { nowMs: wallClock.nowMs(), random: nativeRandom, keys });
-  ports.out(isJson ? jsonOf(restored, plans, keys.length) : render(restored, plans, keys.length));
+  const options = { nowMs: wallClock.nowMs(), random: nativeRandom, keys };
+  const restored = await restoreNode(given['data-dir'], wanted, options);
+  ports.out(given.json === true ? jsonOf(restored, plans, keys.length) : render(restored, plans, keys.length));
   for (const { databaseId } of found) held?.delete(databaseId);
   for (const [id, name] of held ?? []) ports.err(`cairn restore: nothing of ${name} (${id}) was archived\n`);
   return 0;

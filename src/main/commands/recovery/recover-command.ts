@@ -20,7 +20,7 @@ import {
 import { EXIT_REFUSED, refused } from '../../process/refusals.ts';
 import type { PeerTlsFiles } from '../../tls/peer-tls.ts';
 import { type CommandPorts, jsonText, runCommandLine } from '../command-line.ts';
-import { DATA_DIR_VARIABLE } from '../options.ts';
+import { DATA_DIR_VARIABLE, type Values } from '../options.ts';
 import { PEER_TLS_HELP, PEER_TLS_OPTIONS, readPeerTlsOptions } from '../peer-tls-options.ts';
 import { renderRefounded, renderSurvey } from './recover-report.ts';
 
@@ -57,13 +57,6 @@ export interface RecoverAsking {
   readonly refusalAt: (address: Address) => Promise<string | undefined>;
 }
 
-interface Asked {
-  readonly directory: string;
-  readonly tls: PeerTlsFiles | undefined;
-  readonly acceptLoss: string | undefined;
-  readonly isJson: boolean;
-}
-
 const RECOVER = {
   name: 'recover',
   help: RECOVER_HELP,
@@ -76,23 +69,24 @@ const RECOVER = {
   required: { 'data-dir': 'name the data directory of the stopped node' },
 } as const;
 
+type Given = Values<typeof RECOVER.options, keyof typeof RECOVER.required>;
+
 /** Runs the command. @returns the exit code */
 export function recoverCommand(args: readonly string[], ports: RecoverPorts): Promise<number> {
-  return runCommandLine(RECOVER, args, ports, async ({ 'data-dir': directory, ...values }) => {
-    const tls = readPeerTlsOptions(values, ports.environment);
+  return runCommandLine(RECOVER, args, ports, async (given) => {
+    const tls = readPeerTlsOptions(given, ports.environment);
     if (tls.kind === 'failure') return [tls.reason];
-    await using node = await openStoppedNode(directory);
-    const { 'accept-loss': acceptLoss, json: isJson = false } = values;
-    return await carryOut(node, { directory, tls: tls.value, acceptLoss, isJson }, ports);
+    await using node = await openStoppedNode(given['data-dir']);
+    return await carryOut(node, given, tls.value, ports);
   });
 }
 
 async function carryOut(
   node: StoppedNode,
-  { directory, tls, acceptLoss, isJson }: Asked,
-  ports: RecoverPorts,
+  { 'data-dir': directory, 'accept-loss': acceptLoss, json: isJson = false }: Given,
+  tls: PeerTlsFiles | undefined,
+  { out, asking }: RecoverPorts,
 ): Promise<number> {
-  const { out } = ports;
   const fault = faultInRefounding(node);
   if (fault?.isDone === true && acceptLoss !== undefined) {
     out(
@@ -104,7 +98,7 @@ async function carryOut(
   }
   if (fault !== undefined) throw refused(fault.reason);
   const survey = surveyOf(node);
-  const inTheWay = await faultInOthers(survey, ports.asking(tls));
+  const inTheWay = await faultInOthers(survey, asking(tls));
   if (inTheWay !== undefined) throw refused(inTheWay);
   const code = acceptanceOf(survey);
   if (acceptLoss !== code) {
