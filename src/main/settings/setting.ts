@@ -25,7 +25,7 @@ export interface Setting<T> {
 }
 
 /** Settings whose values have one type. */
-export type Each<Value, Name extends string> = { readonly [Each in Name]: Value };
+export type Each<Value, Name extends string> = { readonly [Key in Name]: Value };
 
 /** A whole number in [min, max]. */
 export function wholeNumber(range: {
