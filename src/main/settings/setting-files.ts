@@ -16,7 +16,7 @@ export function contentOf(file: string, setting: string): string {
   }
 }
 
-/** The content of the file as `read` understands it. @throws DatabaseError when the file cannot be read or is invalid */
+/** The content of the file, as `read` parses it. @throws DatabaseError when the file cannot be read or is invalid */
 export function readFile<Value>(file: string, setting: string, read: (text: string) => Result<Value, string>): Value {
   const found = read(contentOf(file, setting));
   if (found.kind === 'ok') return found.value;
