@@ -10,6 +10,8 @@ export interface Modes {
   readonly times?: boolean | undefined;
   /** Stores lose their last writes, rows of databases or bits of a history; and logs lose a segment. */
   readonly cuts?: boolean | undefined;
+  /** An operator changes the copies of databases, scrubs find damage, and more clusters have learners. */
+  readonly resized?: boolean | undefined;
   /** The volume of one of three nodes is restored to an earlier copy, and nothing else happens. */
   readonly restored?: boolean | undefined;
   /** The invariants of #raft are not checked after every step, to measure their cost. */
@@ -22,6 +24,7 @@ export const MODES: readonly (keyof Modes)[] = [
   'definitions',
   'times',
   'cuts',
+  'resized',
   'restored',
   'unchecked',
 ];

@@ -15,6 +15,7 @@ import {
   drawOperatorFaults,
   drawRecoveries,
   drawRefoundings,
+  drawResizings,
   drawSpoiledHistories,
   drawStoreCuts,
   drawTraps,
@@ -104,6 +105,7 @@ const INTERCEPTED_SHARE = 1 / 6;
 const MANY_NODES = 7;
 /** Share of the seeds with so many nodes, and without a story, in which the last ones are learners. */
 const POOL_SHARE = 0.4;
+const RESIZED_POOL_SHARE = 0.7;
 /** Time after which everything is finished that was done before the end of all nodes. */
 const OVER_US = 5 * SECOND_US;
 /** Number of clients that define components, if any do. */
@@ -182,7 +184,9 @@ class Run {
     const few = nodeCount === 1 ? ranges : asCluster(ranges, nodeCount, this.#simulator.random('cluster'));
     const peopled = nodeCount < MANY_NODES ? few : asPeopled(few, this.#simulator.random('many names'));
     this.#isAimed = modes.aimed === true;
-    const hasPool = nodeCount >= STORY_NODES && !this.#isAimed && this.#simulator.random('pool').chance(POOL_SHARE);
+    const isResized = modes.resized === true && nodeCount > 1;
+    const mayPool = isResized || (nodeCount >= STORY_NODES && !this.#isAimed);
+    const hasPool = mayPool && this.#simulator.random('pool').chance(isResized ? RESIZED_POOL_SHARE : POOL_SHARE);
     const drawn = hasPool ? asPooled(peopled, nodeCount < MANY_NODES ? 1 : 2) : peopled;
     this.#putBackStory = this.#simulator.random('story of volumes').pick(['alive', 'parted']);
     const mood = this.#simulator.random('mood');
@@ -231,7 +235,7 @@ class Run {
   }
 
   #plan(random: Rng): readonly Fault[] {
-    const faults = this.#planOthers(random);
+    const faults = this.#withResizings(this.#planOthers(random));
     if (this.#modes.cuts !== true) return faults;
     const { safetyUs, nodeCount } = this.#swarm;
     const ranges = { safetyUs, nodeCount };
@@ -243,6 +247,13 @@ class Run {
     const all = [...inLogs, ...losses];
     const spoiled = this.#simulator.random('spoiled histories');
     return [...all, ...drawSpoiledHistories(spoiled, { ...ranges, first: all.length })];
+  }
+
+  #withResizings(faults: readonly Fault[]): readonly Fault[] {
+    const { safetyUs, nodeCount } = this.#swarm;
+    if (this.#modes.resized !== true || nodeCount === 1) return faults;
+    const ranges = { safetyUs, nodeCount, first: faults.length };
+    return [...faults, ...drawResizings(this.#simulator.random('resizings'), ranges)];
   }
 
   #planOthers(random: Rng): readonly Fault[] {

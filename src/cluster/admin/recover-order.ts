@@ -7,11 +7,11 @@
  *   recover NAME from NODE, at its revision  -> NAME means another instance, which continues with the data of the node
  * ```
  *
- *   C25  A database is recovered only if no answering replica knows a leader, and the answering replicas could elect
+ *   C25  A database is recovered only if no answering voter knows a leader, and the answering replicas could elect
  *        none; from the one with the most advanced log; and at its current revision, which the request must name.
  */
 import { type DatabaseId, type GroupId, type NodeId, nodeOf, type ReplicaId, type Revision, toHex } from '#base';
-import { type EntryId, lastId, type VoterSet, voteResult } from '#raft';
+import { type EntryId, isVoter, lastId, type VoterSet, voteResult } from '#raft';
 import type { Passed } from '../catalog/catalog-requests.ts';
 import type { Group } from '../group/group.ts';
 import type { Binding } from '../outcome.ts';
@@ -39,7 +39,7 @@ export interface HeldCopy {
   readonly unapplied: number;
   /** Voters according to its log. */
   readonly voters: VoterSet;
-  /** The leader, as far as it knows. */
+  /** The leader, as far as a voter knows. A learner has no election timeout: it may name one that leads no more. */
   readonly leader: NodeId | undefined;
 }
 
@@ -74,7 +74,8 @@ export function heldCopy(
   const logged = lastId(raft.log);
   const last = logged.index < written.index ? { index: written.index, term: written.term } : logged;
   const { voters } = (raft.changes.at(-1) ?? raft).membership;
-  const led = isAlone ? self : leader;
+  const known = isVoter(voters, self) ? leader : undefined;
+  const led = isAlone ? self : known;
   return {
     replica: self,
     group: id,
@@ -112,7 +113,7 @@ export function faultInRecovery(binding: Binding | undefined, order: AskedRecove
   const holders = binding.replicas.map(nodeOf);
   if (!holders.includes(from)) {
     return failed(
-      `node ${from} has no replica of ${name}; ${named(holders)} ${holders.length > 1 ? 'have' : 'has'} one`,
+      `node ${from} has no replica of ${name} that votes; ${named(holders)} ${holders.length > 1 ? 'have' : 'has'} one`,
     );
   }
   const known = order.copies.filter(({ group }) => group === binding.group);
@@ -155,6 +156,9 @@ function unaccepted(order: AskedRecovery, chosen: HeldCopy, holders: readonly No
   const { revision, chainHash, unapplied } = chosen;
   const heard = new Set(copies.map(({ replica }) => nodeOf(replica)));
   const missing = holders.filter((node) => !heard.has(node));
+  const learners = copies.filter(({ replica, group, last }) => {
+    return !holders.includes(nodeOf(replica)) && group === chosen.group && isFurther(last, chosen.last);
+  });
   const lines = [
     acceptRevision === undefined
       ? `nothing was recovered. Node ${from} has revision ${revision} of ${name}, chain hash ${toHex(chainHash)}.`
@@ -163,6 +167,10 @@ function unaccepted(order: AskedRecovery, chosen: HeldCopy, holders: readonly No
       ? []
       : [`Its log has ${unapplied} more entries, which may have been acknowledged: they are kept.`]),
     ...(missing.length === 0 ? [] : [`No answer from ${named(missing)}. Data that only they have is lost for good.`]),
+    ...learners.map(
+      ({ replica, revision: further }) =>
+        `Node ${nodeOf(replica)}, a learner, has revision ${further} and cannot continue the database. It deletes its replica: save what you need of it before.`,
+    ),
     `To continue with the data of node ${from}: cairn cluster recover ${name} --from ${from} --accept-revision ${revision}`,
   ];
   return failed(lines.join('\n'));

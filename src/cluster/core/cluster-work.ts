@@ -73,7 +73,9 @@ export class ClusterWork {
     this.#moves = new Moves({ ...ports, isLost, catalogTarget: () => this.#placements.catalogTarget });
     const isUnfit = (node: NodeId): boolean => this.departures.isUnfit(node);
     this.#balance = new LeaderBalance({ ...ports, isUnfit });
-    this.#unfit = new UnfitLeader({ ...ports, isUnfit, refusesWrites });
+    const damaged = (): readonly Group[] =>
+      [...this.hosting.rebuilds.givenUp].flatMap((group) => ports.find(group) ?? []);
+    this.#unfit = new UnfitLeader({ ...ports, isUnfit, refusesWrites, damaged });
     this.hosting = new Hosting({ ...ports, moves: this.#moves });
     const tell: Reporter['settle'] = (settlements) => ports.reporter.settle(settlements);
     this.fence = new CatalogFence({ ...ports, view: fenceView(ports), tell });

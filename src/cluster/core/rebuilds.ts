@@ -12,10 +12,10 @@
  *
  *   C43 A replica without whole rows answers no reads and takes no part in votes or quorums. Nothing but the rebuild
  *       reads or writes its rows, and a removed replica is cleared when its rebuild has ended.
- *   C46 A replica whose history is damaged is given up while most members of its group are others: the catalog places
- *       the database without this node, and the group removes the member by its own vote. The node may get a new
- *       replica, with another id, which votes when it has caught up. So no replica votes without entries that it has
- *       acknowledged.
+ *   C46 A replica whose history is damaged is given up while most replicas are others, on nodes that are not lost: the
+ *       catalog places the database without this node, and the group removes the member by its own vote. The node may
+ *       get a new replica, with another id, which votes when it has caught up. So no replica votes without entries that
+ *       it has acknowledged.
  */
 import type { DatabaseError, GroupId, ReplicaId, Revision } from '#base';
 import { isFaultOfRow } from '#database';
@@ -30,7 +30,7 @@ import type { Turns } from './turns.ts';
 
 export interface RebuildsPorts extends GroupPorts {
   readonly lifecycle: Lifecycle;
-  readonly moves: Pick<Moves, 'place'>;
+  readonly moves: Pick<Moves, 'placeWithout'>;
   readonly feed: LogFeed;
   readonly turns: Pick<Turns, 'run' | 'keep' | 'until'>;
   readonly mayWrite: () => boolean;
@@ -75,6 +75,11 @@ export class Rebuilds {
     const bytes = all.reduce((sum, { durable, indexed }) => sum + durable.history.end - indexed, 0);
     const damaged = all.filter(({ fault, hasFailed }) => hasFailed || fault !== undefined).length;
     return { groups: all.length, bytes, damaged };
+  }
+
+  /** Groups whose replicas here have damaged histories. */
+  get givenUp(): Iterable<GroupId> {
+    return this.#damaged.keys();
   }
 
   has(group: GroupId): boolean {
@@ -130,7 +135,7 @@ export class Rebuilds {
 
   /** Has damaged replicas replaced, and lets the log forget its older segments although they are still there. */
   tend(): void {
-    const { feed, lifecycle, limits, monotonicMs } = this.#ports;
+    const { feed, lifecycle, limits, monotonicMs, catalog, moves } = this.#ports;
     if (feed.appendedBytes >= this.#carryAtBytes) {
       for (const each of this.#withdrawn.values()) {
         const log = each.hasFailed && this.#isWanted(each) ? lifecycle.recovered(each.binding.group) : undefined;
@@ -140,19 +145,11 @@ export class Rebuilds {
     }
     if (this.#damaged.size === 0 || monotonicMs() < this.#giveUpAtMs) return;
     for (const [group, replica] of this.#damaged) {
-      if (lifecycle.replicaOf(group) === replica) this.#placeElsewhere(group);
-      else this.#damaged.delete(group);
+      const binding = catalog().bindingOf(group);
+      if (lifecycle.replicaOf(group) !== replica) this.#damaged.delete(group);
+      else if (binding !== undefined) moves.placeWithout(binding, replica);
     }
     this.#giveUpAtMs = monotonicMs() + limits.placementLookMs;
-  }
-
-  #placeElsewhere(group: GroupId): void {
-    const { catalog, lifecycle, moves } = this.#ports;
-    const binding = catalog().bindingOf(group);
-    if (binding === undefined || !binding.isSettled || binding.replicas.length <= 2) return;
-    const others = lifecycle.nodesOf(binding.replicas);
-    // The replica of a learner is not placed by the catalog.
-    if (others.length < binding.replicas.length) moves.place(binding, others);
   }
 
   #isWanted({ binding: { group } }: Withdrawn): boolean {

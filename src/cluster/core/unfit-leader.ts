@@ -1,6 +1,6 @@
 /**
  * Transfers leaderships while this node is unfit to lead: the disk of its log hangs, or it refuses writes because of
- * its disk or its clock.
+ * its disk or its clock, or a member needs a state whose history is damaged here.
  *
  * Heartbeats need no disk, so a leader with a hanging disk would stay leader forever without committing. And a leader
  * refuses writes that its own disk cannot take, for all clients of the cluster; a follower accepts entries of a leader
@@ -12,6 +12,8 @@
  *        none that drains.
  *   C38  While this node refuses writes because of its disk, or of its clock (C41), it does the same, to voters that
  *        report no such reason. Other nodes transfer no leaderships to it meanwhile.
+ *   C47  While a member needs the state of a group whose history is damaged here, this node does the same with this
+ *        group: it could not send that state, and the member would never catch up.
  */
 import { type NodeId, nodeOf, type ReplicaId } from '#base';
 import { everybody, memberStateOf, voteResult } from '#raft';
@@ -25,6 +27,8 @@ const GAP_MS = 250;
 export interface UnfitLeaderPorts extends Pick<GroupPorts, 'limits' | 'led' | 'isLeaving' | 'step'> {
   readonly feed: Pick<LogFeed, 'waitsSinceMs'>;
   readonly refusesWrites: () => boolean;
+  /** Open groups whose histories are damaged here. */
+  readonly damaged: () => readonly Group[];
   /** Returns whether a node drains, or refuses writes, too. */
   readonly isUnfit: (node: NodeId) => boolean;
 }
@@ -45,14 +49,15 @@ export class UnfitLeader {
 
   /** Checks whether this node is unfit, and which nodes could lead instead. */
   drive(nowMs: number): void {
-    const { limits, led, refusesWrites, isLeaving, isUnfit, step } = this.#ports;
+    const { limits, led, refusesWrites, damaged, isLeaving, isUnfit, step } = this.#ports;
     const isGap = nowMs - this.#lookedMs > GAP_MS;
     this.#lookedMs = nowMs;
     const isStalled = this.#isStalled(nowMs);
-    if (!isStalled && !refusesWrites()) return this.#attempts.clear();
+    const groups = isStalled || refusesWrites() ? [...led()] : damaged().filter(owesState);
+    if (groups.length === 0) return this.#attempts.clear();
     if (isStalled && isGap) return;
     const isExcluded = isStalled ? isLeaving : isUnfit;
-    for (const group of led()) {
+    for (const group of groups) {
       const { atMs, count } = this.#attempts.get(group) ?? { atMs: Number.NEGATIVE_INFINITY, count: 0 };
       if (nowMs < atMs + 2 * limits.electionWindowMs) continue;
       const targets = targetsOf(group, nowMs).filter((target) => !isExcluded(nodeOf(target)));
@@ -67,6 +72,11 @@ export class UnfitLeader {
     const sinceMs = this.#ports.feed.waitsSinceMs;
     return sinceMs !== undefined && nowMs - sinceMs >= this.#ports.limits.electionWindowMs;
   }
+}
+
+/** Returns whether this node leads the group, and a member lacks entries that the log no longer has. */
+function owesState({ raft: { role } }: Group): boolean {
+  return role.kind === 'leader' && [...role.peers.values()].some(({ progress }) => progress.kind === 'snapshot');
 }
 
 /** Other voters that are ready to lead a group of this node; none when they are too few without it. */

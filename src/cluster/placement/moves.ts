@@ -30,8 +30,13 @@ export interface MovesPorts {
   readonly tell: (to: NodeId, group: GroupId, payload: Uint8Array) => void;
 }
 
+/** Time after which a placement seems to wait for a replica that is damaged here. */
+const SETTLED_MS = 10_000;
+
 export class Moves {
   readonly #ports: MovesPorts;
+  /** Placements of databases with a damaged replica here, and the time since which this node waits for them. */
+  readonly #awaited = new Map<GroupId, { readonly placement: number; readonly sinceMs: number }>();
   readonly freshness: Freshness;
   readonly driver: MembershipDriver;
 
@@ -52,6 +57,19 @@ export class Moves {
     this.#propose({ kind: 'place', group, placement, nodes });
   }
 
+  /**
+   * Proposes a placement without a damaged replica (C46), but not while another one is being settled, unless that takes
+   * so long that it seems to wait for this replica. Lost nodes get no part in it: the group would wait for them, and
+   * the planner would take the damaged replica back instead.
+   */
+  placeWithout(binding: Binding, damaged: ReplicaId): void {
+    const { replicas, leaving } = binding;
+    const others = replicas.filter((each) => each !== damaged && !this.#ports.isLost(nodeOf(each)));
+    const isGoing = !replicas.includes(damaged) || leaving.includes(damaged);
+    if (isGoing || 2 * others.length <= replicas.length || this.#isUnderWay(binding)) return;
+    this.place(binding, others.map(nodeOf));
+  }
+
   /** The learners of every group: those of the cluster that are not removed, and not unreachable for long. */
   get pool(): readonly ReplicaId[] {
     const { catalog, isLost } = this.#ports;
@@ -68,6 +86,16 @@ export class Moves {
     const binding = catalog().bindingOf(group);
     if (binding === undefined || (binding.placement === 0 && !catalog().nodes().some(isLearner))) return undefined;
     return { voters: binding.replicas.filter((replica) => !binding.leaving.includes(replica)), learners: this.pool };
+  }
+
+  /** Returns whether the placement may still be settled, although a replica is damaged. */
+  #isUnderWay({ group, placement, isSettled }: Binding): boolean {
+    const nowMs = this.#ports.monotonicMs();
+    const known = this.#awaited.get(group);
+    const sinceMs = known?.placement === placement ? known.sinceMs : nowMs;
+    if (isSettled) this.#awaited.delete(group);
+    else this.#awaited.set(group, { placement, sinceMs });
+    return !isSettled && nowMs < sinceMs + SETTLED_MS;
   }
 
   /** The placement that the catalog waits to see settled for the group; undefined if there is none. */

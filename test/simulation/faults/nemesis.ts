@@ -16,6 +16,7 @@ import type { Overhear } from './overhear.ts';
 import type { Fault, FaultAction } from './plan.ts';
 import { Recoverer } from './recovery.ts';
 import { Refounder } from './refounding.ts';
+import { resize } from './resizing.ts';
 import { Returner } from './returning.ts';
 import type { LostRows, SpoiledHistory, StoreCut } from './store-cuts.ts';
 import { Trapper } from './traps.ts';
@@ -170,6 +171,9 @@ export class Nemesis {
         return this.#disturb(action, node);
       case 'move':
         return this.#move(action);
+      case 'copies':
+      case 'found-damage':
+        return resize(action, node, this.#parts.nodes);
       case 'return':
         return this.#returner.do(action);
       case 'intercept':

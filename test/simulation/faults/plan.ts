@@ -11,6 +11,7 @@ import { drawLostSegment, type LostSegment } from './lost-segments.ts';
 import { drawAbsence, drawOperatorAction, drawUpgradeSteps, type OperatorAction } from './operator.ts';
 import { drawRecovery, type Recovery } from './recovery.ts';
 import { drawRefounding, type Refounding } from './refounding.ts';
+import { drawResizing, type Resizing } from './resizing.ts';
 import { drawReturn, type Return } from './returning.ts';
 import {
   drawLostRows,
@@ -103,6 +104,7 @@ export type FaultAction =
   | { readonly kind: 'lane-harm'; readonly harm: LaneHarm; readonly durationUs: number }
   /** Moves one of the databases to these nodes. */
   | { readonly kind: 'move'; readonly database: number; readonly nodes: readonly number[] }
+  | Resizing
   | Return
   | Interception
   | Trap
@@ -163,6 +165,8 @@ export function drawFaults(random: Rng, ranges: FaultRanges): readonly Fault[] {
 const CUT_US_MEAN = 4_000_000;
 const LOST_US_MEAN = 5_000_000;
 const SPOILED_US_MEAN = 15_000_000;
+/** Only with `--resized`. */
+const RESIZED_US_MEAN = 2_500_000;
 
 interface CutRanges extends Pick<FaultRanges, 'safetyUs' | 'nodeCount'> {
   /** Number of the first fault. */
@@ -187,6 +191,11 @@ export function drawLosses(random: Rng, ranges: CutRanges): readonly Fault[] {
 /** The same for damaged histories, which follow the lost rows. */
 export function drawSpoiledHistories(random: Rng, ranges: CutRanges): readonly Fault[] {
   return drawnEvery(SPOILED_US_MEAN, random, ranges, drawSpoiledHistory);
+}
+
+/** Only with `--resized`; with separate streams and numbers, too. */
+export function drawResizings(random: Rng, ranges: CutRanges): readonly Fault[] {
+  return drawnEvery(RESIZED_US_MEAN, random, ranges, drawResizing);
 }
 
 /** Each affects one node. */

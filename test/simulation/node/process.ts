@@ -151,6 +151,11 @@ export class NodeProcess {
     this.core.after(0, 'place', () => this.#opened?.core.place(group, nodes));
   }
 
+  /** A scrub has found damage in the history of a replica. */
+  damaged(group: GroupId): void {
+    this.core.after(0, 'damage', () => this.#opened?.core.damaged(group));
+  }
+
   /** Sends an admin request to the core; calls `onAnswer` unless the process ends before. */
   order(order: OperatorOrder, onAnswer: (answer: OrderAnswered) => void): void {
     this.core.after(0, 'order', () => {

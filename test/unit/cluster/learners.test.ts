@@ -152,6 +152,54 @@ it('a learner is decommissioned while voters are down, and its groups release it
   expect(isLearnerOf(world, next)).toBe(false);
 });
 
+it('a database is recovered (C25) although a learner still names the leader that has lost its quorum', async () => {
+  const world = await keptWorld(6, { learners: [6] });
+  await join(world, [2, 3, 4, 5, 6]);
+  await world.pass(3_000);
+  const { group, replicas } = await world.create('shop');
+  await write(world, group, 'a');
+  const learner = world.at(toNodeId(6));
+  await world.until(() => learner.front.readable(group) === 1, 'a learner of the group');
+  const { node: from } = await world.leader(group);
+  for (const node of replicas.map(nodeOf)) if (node !== from) await world.at(node).crash();
+  await world.pass(15_000);
+  expect(world.leaderOf(group)).toBeUndefined();
+  const copies = world.up.flatMap(({ core }) => core.admin.copyOf('shop') ?? []);
+  const order = { kind: 'recover', name: 'shop', from, acceptRevision: 1, copies } as const;
+  const { core } = await world.leader(CATALOG_GROUP);
+  expect(await world.answer(core.admin.recover(order))).toMatchObject({ kind: 'recovered' });
+  const isThere = (): boolean => {
+    const next = learner.front.catalog.lookup('shop');
+    return next !== undefined && next.group !== group && learner.front.readable(next.group) === 1;
+  };
+  await world.until(isThere, 'a learner of the recovered database', 60_000);
+  expect(world.failures).toEqual([]);
+});
+
+it('a learner that is put back to an earlier copy of its disk gets again what it had', async () => {
+  const { world, learner } = await poolWorld();
+  await join(world, [LEARNER]);
+  const [kept, deleted] = [await created(world, 'shop'), await created(world, 'gone')];
+  for (const group of [kept, deleted]) await write(world, group, 'a');
+  await world.until(() => [kept, deleted].every((group) => learner.front.readable(group) === 1), 'what it has');
+  await world.pass(1_000);
+  const putBack = await learner.copyDisks();
+  await write(world, kept, 'b');
+  await world.until(() => learner.front.readable(kept) === 2, 'more of it');
+  await learner.crash();
+  const { front } = await world.leader(CATALOG_GROUP);
+  await world.answer(front.deleteDatabase('gone'));
+  const again = await created(world, 'gone');
+  for (const group of [kept, again]) await write(world, group, 'c');
+  putBack();
+  await learner.start();
+  expect(await readAt(world, learner, kept)).toEqual(['a', 'b', 'c']);
+  await world.until(() => learner.core.membershipOf(deleted) === undefined, 'no replica of the deleted database');
+  await world.until(() => learner.front.readable(again) === 1, 'the database that was created again');
+  expect(learner.core.health.hasDiverged).toBe(false);
+  expect(world.failures).toEqual([]);
+});
+
 it('a store that has joined as a learner is refused as a voter, and the reverse', async () => {
   const { world } = await poolWorld();
   await join(world, [LEARNER]);

@@ -5,24 +5,14 @@ import { type GroupId, LEVELS, nodeOf, type ReplicaId, toGroupId } from '#base';
 import { RowKeys } from '#database';
 import { HistoryFault } from '#kv';
 import type { Machines } from '../../../../src/cluster/machine.ts';
-import { BLOCK_BYTES } from '../../../../src/storage/segments/segment-format.ts';
 import { CoreWorld, settle } from '../../../support/cluster/core-world.ts';
+import { damageHistory, endWithDamage } from '../../../support/cluster/damaged-history.ts';
 import { bindingOf, isAt, shopOnThree } from '../../../support/cluster/kept-world.ts';
-import type { LossyKv } from '../../../support/cluster/lossy-kv.ts';
 import { databaseKit } from '../../../support/cluster/machine-kit.ts';
 import { type ReplicaWorld, startTrio, type WorldNode } from '../../../support/cluster/replica-world.ts';
 import { withMethods } from '../../../support/with-methods.ts';
 
 const TEXTS = ['one', 'two', 'three'];
-
-/** Changes a bit of the transaction with this text. */
-function damageHistory({ disk }: LossyKv, group: GroupId, text: string): void {
-  const path = disk.files.find((each) => each.includes(group.toString(16).padStart(8, '0'))) ?? '';
-  const bytes = disk.file(path);
-  const at = Buffer.from(bytes).indexOf(text);
-  expect(at).toBeGreaterThan(BLOCK_BYTES);
-  bytes[at] = (bytes[at] ?? 0) ^ 1;
-}
 
 interface Damaged {
   readonly world: CoreWorld;
@@ -215,12 +205,7 @@ async function hurtFollower(world: ReplicaWorld, group: GroupId): Promise<WorldN
   await world.pass(1000);
   const hurt = world.up.find((each) => each !== leader && each.core.membershipOf(group) !== undefined);
   if (hurt === undefined) throw new Error('The group has a follower');
-  await hurt.crash();
-  damageHistory(hurt.kv, group, 'two');
-  const batch = hurt.kv.batch();
-  batch.del(new RowKeys(group).applied());
-  await hurt.kv.write(batch);
-  await hurt.kv.checkpointFiles();
+  await endWithDamage(hurt, group, 'two');
   await hurt.start();
   await world.until(() => hurt.historyNotes.at(-1)?.kind === 'damaged', 'the damage');
   return hurt;

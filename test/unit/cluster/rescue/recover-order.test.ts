@@ -77,7 +77,7 @@ describe('a recovery (C25)', () => {
     [
       'it holds no copy',
       { copies: [copyOn(3)], from: 4, at: 8 },
-      /node 4 has no replica of db-1; nodes 1, 2, 3 have one$/,
+      /node 4 has no replica of db-1 that votes; nodes 1, 2, 3 have one$/,
     ],
     ['no node answers', { copies: [], at: 8 }, /node 3 does not answer with a replica of db-1; nor does any other/],
     ['only another answers', { copies: [copyOn(2)], at: 8 }, /node 3 does not answer .*; node 2 would$/],
@@ -99,6 +99,11 @@ describe('a recovery (C25)', () => {
       'no revision is accepted',
       { copies: [copyOn(3, { unapplied: 2 })] },
       /nothing was recovered\. Node 3 has revision 8 of db-1, chain hash (ab){32}\.\nIts log has 2 more entries, .*\nNo answer from nodes 1, 2\. Data that only they have is lost for good\.\nTo continue .*: cairn cluster recover db-1 --from 3 --accept-revision 8$/,
+    ],
+    [
+      'a learner has more',
+      { copies: [copyOn(3), copyOn(4, { index: 21, revision: 9 })] },
+      /\nNode 4, a learner, has revision 9 and cannot continue the database\. .*\nTo continue .*--accept-revision 8$/,
     ],
     ['another is accepted', { copies: [copyOn(3)], at: 9 }, /node 3 has revision 8 of db-1, .*, and not revision 9/],
   ])('is rejected with the reason when %s', (_name, order, reason) => {
