@@ -13,7 +13,8 @@ export type Resizing =
 export function drawResizing(random: Rng): Resizing {
   const database = random.between(0, 9);
   if (random.chance(0.4)) return { kind: 'found-damage', database };
-  return { kind: 'copies', database, copies: random.pick([0, 1, 1, 2, 3, 3, 4, 5, COPIES_MAX]), isTwice: random.chance(0.2) };
+  const copies = random.pick([0, 1, 1, 2, 3, 3, 4, 5, COPIES_MAX]);
+  return { kind: 'copies', database, copies, isTwice: random.chance(0.2) };
 }
 
 /** Every node that is up receives the request, so the leader of the catalog does, too. */
@@ -26,8 +27,9 @@ export function resize(action: Resizing, node: SimNode, nodes: readonly SimNode[
   for (const each of nodes) {
     const name = bindingOf(each, action.database)?.name;
     if (name === undefined) continue;
-    for (const copies of action.isTwice ? [action.copies, (action.copies + 2) % COPIES_MAX] : [action.copies])
+    for (const copies of action.isTwice ? [action.copies, (action.copies + 2) % COPIES_MAX] : [action.copies]) {
       each.running?.order({ kind: 'set-copies', name, databaseId: undefined, copies }, () => undefined);
+    }
   }
 }
 
