@@ -14,7 +14,7 @@
  *   npm run sim -- --seeds 200 --times             effective times, and reads by them and by recorded times
  *   npm run sim -- --seeds 200 --cuts              stores lose their last writes, rows or bits of a history; logs lose
  *                                                  a segment
- *   npm run sim -- --seeds 200 --nodes 5 --resized   the copies of databases change, and replicas are given up as damaged
+ *   npm run sim -- --seeds 200 --nodes 5 --resized   copies of databases change, and replicas are found damaged
  *   npm run sim -- --seeds 200 --restored          a volume is restored from an earlier copy (faults/put-back.ts), and
  *                                                  no other fault
  *   npm run sim -- --seeds 200 --unchecked         without the invariants of #raft, which are checked after every step

@@ -112,9 +112,8 @@ export function faultInRecovery(binding: Binding | undefined, order: AskedRecove
   if (binding === undefined) return { code: 'not_found', reason: `there is no database ${name}` };
   const holders = binding.replicas.map(nodeOf);
   if (!holders.includes(from)) {
-    return failed(
-      `node ${from} has no replica of ${name} that votes; ${named(holders)} ${holders.length > 1 ? 'have' : 'has'} one`,
-    );
+    const have = holders.length > 1 ? 'have' : 'has';
+    return failed(`node ${from} has no replica of ${name} that votes; ${named(holders)} ${have} one`);
   }
   const known = order.copies.filter(({ group }) => group === binding.group);
   const led = known.find(({ leader }) => leader !== undefined)?.leader;

@@ -122,7 +122,6 @@ export class Nemesis {
   }
 
   #do(action: FaultAction, node: SimNode): void {
-    const { simulator } = this.#parts;
     switch (action.kind) {
       case 'crash':
         return node.crash(action.ending);
@@ -162,7 +161,7 @@ export class Nemesis {
       case 'spoiled-history':
         return void this.#spoilHistory(action, node).catch(this.#parts.onBug);
       case 'lost-segment':
-        return this.#awaitSegments(action, node, simulator.nowUs + action.waitUs);
+        return this.#awaitSegments(action, node, this.#parts.simulator.nowUs + action.waitUs);
       case 'network':
       case 'one-way':
       case 'partition':
@@ -171,8 +170,7 @@ export class Nemesis {
         return this.#disturb(action, node);
       case 'move':
         return this.#move(action);
-      case 'copies':
-      case 'found-damage':
+      case 'resize':
         return resize(action, node, this.#parts.nodes);
       case 'return':
         return this.#returner.do(action);
