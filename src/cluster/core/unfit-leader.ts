@@ -53,14 +53,16 @@ export class UnfitLeader {
     const isGap = nowMs - this.#lookedMs > GAP_MS;
     this.#lookedMs = nowMs;
     const isStalled = this.#isStalled(nowMs);
-    const groups = isStalled || refusesWrites() ? [...led()] : damaged().filter(owesState);
+    const isUnable = isStalled || refusesWrites();
+    // A replica with a damaged history still votes, and acknowledges entries.
+    const groups = isUnable ? [...led()] : damaged().filter(owesState);
     if (groups.length === 0) return this.#attempts.clear();
     if (isStalled && isGap) return;
     const isExcluded = isStalled ? isLeaving : isUnfit;
     for (const group of groups) {
       const { atMs, count } = this.#attempts.get(group) ?? { atMs: Number.NEGATIVE_INFINITY, count: 0 };
       if (nowMs < atMs + 2 * limits.electionWindowMs) continue;
-      const targets = targetsOf(group, nowMs).filter((target) => !isExcluded(nodeOf(target)));
+      const targets = targetsOf(group, nowMs, !isUnable).filter((target) => !isExcluded(nodeOf(target)));
       const to = targets[count % Math.max(1, targets.length)];
       if (to === undefined) continue;
       this.#attempts.set(group, { atMs: nowMs, count: count + 1 });
@@ -79,11 +81,11 @@ function owesState({ raft: { role } }: Group): boolean {
   return role.kind === 'leader' && [...role.peers.values()].some(({ progress }) => progress.kind === 'snapshot');
 }
 
-/** Other voters that are ready to lead a group of this node; none when they are too few without it. */
-function targetsOf({ raft, self, leads, isAlone }: Group, nowMs: number): readonly ReplicaId[] {
+/** Other voters that are ready to lead a group of this node; none when they are too few. */
+function targetsOf({ raft, self, leads, isAlone }: Group, nowMs: number, canFollow: boolean): readonly ReplicaId[] {
   if (!leads || isAlone) return [];
   const { voters } = raft.membership;
   const isReady = (voter: ReplicaId): boolean => voter !== self && memberStateOf(raft, voter, nowMs) === 'ready';
-  if (voteResult(voters, isReady) !== 'won') return [];
+  if (voteResult(voters, (voter) => (voter === self ? canFollow : isReady(voter))) !== 'won') return [];
   return everybody(raft.membership).filter((member) => voters.incoming.includes(member) && isReady(member));
 }
