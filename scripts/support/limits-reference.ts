@@ -15,8 +15,8 @@ import {
   FEW_PIECES,
   SMALL_PIECE_BYTES,
   STREAM_WASTE,
-  WASTE_MAX,
   WASTE_PER_SECOND,
+  WASTE_PER_STREAM,
 } from '../../src/transport/grpc/wire/stream-limits.ts';
 import * as http from '../../src/transport/http/limits.ts';
 import { KEEP_ALIVE_TIMEOUT_MS, STALLED_ANSWER_MS, TIMEOUT_LOOK_MS } from '../../src/transport/http-connections.ts';
@@ -377,12 +377,12 @@ export const LIMIT_TABLES: readonly LimitTable[] = [
       ),
       row(
         'Calls of a connection that are cancelled or refused, beyond as many as are answered',
-        `${count(WASTE_MAX / STREAM_WASTE)}, and ${count(WASTE_PER_SECOND / STREAM_WASTE)} more each second`,
+        `${count(WASTE_PER_STREAM / STREAM_WASTE)} for each of its calls at a time, and ${count(WASTE_PER_SECOND / STREAM_WASTE)} more each second`,
         'the connection is closed',
       ),
       row(
         `DATA frames of a connection of less than ${count(SMALL_PIECE_BYTES)} bytes, from the ${FEW_PIECES + 1}th of a request on`,
-        `${count(WASTE_MAX)}, and ${count(WASTE_PER_SECOND)} more each second`,
+        `${count(WASTE_PER_STREAM)} for each of its calls at a time, and ${count(WASTE_PER_SECOND)} more each second`,
         'the connection is closed',
       ),
       row('Time until a client has read a unary reply', ms(GRPC_LIMITS.lingerMs), 'the stream is reset', 'lingerMs'),

@@ -196,7 +196,7 @@ it('a learner that is put back to an earlier copy of its disk gets again what it
   expect(await readAt(world, learner, kept)).toEqual(['a', 'b', 'c']);
   await world.until(() => learner.core.membershipOf(deleted) === undefined, 'no replica of the deleted database');
   await world.until(() => learner.front.readable(again) === 1, 'the database that was created again');
-  expect(learner.core.health.hasDiverged).toBe(false);
+  expect(learner.core.health.diverged).toBe(0);
   expect(world.failures).toEqual([]);
 });
 
