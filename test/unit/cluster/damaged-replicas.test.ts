@@ -38,6 +38,8 @@ it.each([
   const { world, group, leader, followers } = await written();
   const [hurt] = followers;
   await endWithDamage(hurt, group, 'two');
+  // The leader of the group knows that the node is down, and so does not begin the change.
+  await world.pass(5_000);
   const { core } = await world.leader(CATALOG_GROUP);
   // The choice of a planner that has not learned yet that the node is down.
   core.place(group, [hurt.node, leader.node].slice(0, copies));
