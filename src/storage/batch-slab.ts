@@ -9,9 +9,8 @@ import { assert, crc32, type GroupId, toGroupId } from '#base';
 import { checksum, readU64, viewOf } from './basis/little-endian.ts';
 import type { GroupLedger, RecordPlace } from './group-ledger.ts';
 import { decodeRecord, PAYLOAD_BYTES_MAX, RECORD_HEADER_BYTES, RECORD_OFFSET, RECORD_TYPE } from './log-records.ts';
-import { hasThinSector } from './sectors.ts';
+import { intoSectors } from './sectors.ts';
 import {
-  applyMask,
   BATCH_BYTES_MAX,
   BATCH_HEADER_BYTES,
   type BatchHeader,
@@ -20,6 +19,7 @@ import {
   type LogEnd,
   PADDING_BYTE,
   SECTOR_BYTES,
+  SECTOR_CONTENT_BYTES,
 } from './wal-format.ts';
 
 assert(
@@ -27,11 +27,8 @@ assert(
   'The largest record fits into the largest batch',
 );
 
-/** Masks are multiples of this: odd, so that they are all different, and full of bits. */
-const MASK_STEP = 0x9e3779b9;
-
 export interface SealedBatch {
-  /** Header, records and padding, lent until the slab is used again. */
+  /** Sectors with header, records and padding, lent until the slab is used again. */
   readonly bytes: Uint8Array;
   readonly seq: number;
   /** The batch's crc field, which the next one repeats. */
@@ -41,13 +38,17 @@ export interface SealedBatch {
 }
 
 export class BatchSlab {
+  /** The content of the batch from 0 on, until it is sealed. */
   readonly #bytes: Uint8Array;
   readonly #view: DataView;
+  readonly #contentBytesMax: number;
   #end = BATCH_HEADER_BYTES;
 
+  /** With a capacity of whole sectors. */
   constructor(capacityBytes: number = BATCH_BYTES_MAX) {
     this.#bytes = Buffer.allocUnsafeSlow(capacityBytes);
     this.#view = viewOf(this.#bytes);
+    this.#contentBytesMax = (capacityBytes / SECTOR_BYTES) * SECTOR_CONTENT_BYTES;
   }
 
   get isEmpty(): boolean {
@@ -61,7 +62,7 @@ export class BatchSlab {
 
   /** Returns whether records of so many bytes fit into an empty batch, and not into this one. */
   needsNext(bytes: number): boolean {
-    return bytes > this.#bytes.length - this.#end && bytes <= this.#bytes.length - BATCH_HEADER_BYTES;
+    return bytes > this.#contentBytesMax - this.#end && bytes <= this.#contentBytesMax - BATCH_HEADER_BYTES;
   }
 
   clear(): void {
@@ -85,7 +86,7 @@ export class BatchSlab {
    */
   seal(last: LogEnd, segment: number, ledger: GroupLedger): SealedBatch {
     const place = { segment, crc: 0 };
-    return this.#finish(last, (at, end) => {
+    return this.#finish(last, segment, (at, end) => {
       const group = toGroupId(this.#view.getUint32(at + RECORD_OFFSET.group, true));
       this.#view.setUint32(at + RECORD_OFFSET.chain, ledger.chain(group), true);
       place.crc = this.#sealRecord(at, end);
@@ -95,12 +96,12 @@ export class BatchSlab {
   }
 
   /** Like `seal`, for records without a chain: those of a summary restate the ledger, and rows have no group. */
-  sealUnchained(last: LogEnd): SealedBatch {
-    return this.#finish(last, (at, end) => this.#sealRecord(at, end));
+  sealUnchained(last: LogEnd, segment: number): SealedBatch {
+    return this.#finish(last, segment, (at, end) => this.#sealRecord(at, end));
   }
 
   #fitting(records: Uint8Array, from: number): number {
-    const room = this.#bytes.length - this.#end;
+    const room = this.#contentBytesMax - this.#end;
     if (records.length - from <= room) return records.length;
     const view = viewOf(records);
     let to = from;
@@ -112,7 +113,7 @@ export class BatchSlab {
     return to;
   }
 
-  #finish(last: LogEnd, sealRecord: (at: number, end: number) => void): SealedBatch {
+  #finish(last: LogEnd, segment: number, sealRecord: (at: number, end: number) => void): SealedBatch {
     let recordCount = 0;
     let recordsCrc = 0;
     let hasHardState = false;
@@ -128,34 +129,19 @@ export class BatchSlab {
       if (this.#bytes[at + RECORD_OFFSET.type] === RECORD_TYPE.hardState) hasHardState = true;
       at = end;
     }
-    const extent = this.extent;
-    this.#bytes.fill(PADDING_BYTE, this.#end, extent);
+    const sectors = this.#bytes.subarray(0, this.extent);
+    sectors.fill(PADDING_BYTE, this.#end);
     const header: BatchHeader = {
       seq: last.seq + 1,
       syncedThrough: last.seq,
       recordBytes: this.#end - BATCH_HEADER_BYTES,
       recordCount,
       recordsCrc,
-      mask: this.#mask(extent),
       previousCrc: last.crc,
     };
     const crc = encodeBatchHeader(this.#bytes, this.#view, 0, header);
-    return { bytes: this.#bytes.subarray(0, extent), seq: header.seq, crc, hasHardState };
-  }
-
-  /**
-   * Masks the batch if any of its sectors is thin, and returns the mask. Under a given mask only a sector that repeats
-   * that very word is thin, so each sector rules out one mask at most, and one pass finds all that are ruled out.
-   */
-  #mask(extent: number): number {
-    // The first sector holds the header and is never thin.
-    if (!hasThinSector(this.#bytes, SECTOR_BYTES, extent)) return 0;
-    const ruledOut = new Set<number>();
-    for (let at = SECTOR_BYTES; at < extent; at += SECTOR_BYTES) ruledOut.add(repeatedWord(this.#view, at));
-    let mask = MASK_STEP;
-    while (ruledOut.has(mask)) mask = (mask + MASK_STEP) >>> 0;
-    applyMask(this.#bytes.subarray(0, extent), mask);
-    return mask;
+    intoSectors(sectors, segment);
+    return { bytes: sectors, seq: header.seq, crc, hasHardState };
   }
 
   #sealRecord(at: number, end: number): number {
@@ -175,17 +161,8 @@ export class BatchSlab {
 }
 
 /** The records as one batch after `last`, with `sealUnchained`. */
-export function sealRecords(records: Uint8Array, last: LogEnd): SealedBatch {
+export function sealRecords(records: Uint8Array, last: LogEnd, segment: number): SealedBatch {
   const slab = new BatchSlab(batchExtent(records.length));
   slab.stage(records, 0);
-  return slab.sealUnchained(last);
-}
-
-/**
- * The word that a sector repeats but for one bit, if it repeats any: then two of its first three words are that one.
- */
-function repeatedWord(view: DataView, at: number): number {
-  const first = view.getUint32(at, true);
-  const second = view.getUint32(at + 4, true);
-  return first === second ? first : view.getUint32(at + 8, true);
+  return slab.sealUnchained(last, segment);
 }

@@ -9,7 +9,7 @@
  *   slot (4096 bytes, two of them)
  *     0   8  magic "CAIRNGRD"
  *     8   4  crc of [12, 64)
- *    12   4  format version, 3
+ *    12   4  format version, 4
  *    16  16  cluster_id
  *    32  16  store_id
  *    48   8  generation: counts the writes; slot = generation mod 2, the higher one counts

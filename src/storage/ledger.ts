@@ -20,7 +20,7 @@ import { decodeRow, RecordWriter, type RowChange, recordEnd } from './log-record
 import { nodeSegmentDisk } from './segments/segment-disk.ts';
 import { BATCH_BYTES_MAX, encodeSegmentHeader, ID_BYTES, type LogEnd, SECTOR_BYTES } from './wal-format.ts';
 import { readBatches, readHeader } from './wal-recovery.ts';
-import type { BatchRecords, Damage } from './wal-scanner.ts';
+import { type BatchRecords, type Damage, offsetOf } from './wal-scanner.ts';
 
 const NAME = 'ledger';
 const NEXT = 'ledger.next';
@@ -28,8 +28,10 @@ const SPARE_BYTES_DEFAULT = 2 ** 20;
 /** The ids of the store are in the first row. */
 const NO_IDS = { clusterId: new Uint8Array(ID_BYTES), storeId: new Uint8Array(ID_BYTES) };
 const NOTHING: LogEnd = { seq: 0, crc: 0, offset: 0 };
+/** Number of the one segment. */
+const SEGMENT = 1;
 /** A new file is synced before it has its name, so only its later batches may be torn. */
-const CONTEXT = { isLast: true, syncedThrough: 0, firstSeq: 1 };
+const CONTEXT = { isLast: true, syncedThrough: 0, firstSeq: 1, number: SEGMENT };
 
 export interface LedgerOptions {
   readonly disk?: LedgerDisk;
@@ -110,10 +112,11 @@ export class Ledger {
     this.#file = { file, bytes: bytes.length, end };
   }
 
-  #take({ bytes, view, from, to, shift }: BatchRecords): Damage | undefined {
+  #take(records: BatchRecords): Damage | undefined {
+    const { bytes, view, from, to } = records;
     for (let at = from; at < to; at = recordEnd(view, at)) {
       const change = decodeRow(bytes, view, at);
-      if (change === undefined) return { offset: at + shift, found: 'a record that is no row' };
+      if (change === undefined) return { offset: offsetOf(records, at), found: 'a record that is no row' };
       this.#change(change);
     }
     return undefined;
@@ -139,7 +142,7 @@ export class Ledger {
     const summary = sealed(this.#rows.values(), NOTHING);
     const sectors = Math.ceil((2 * summary.bytes.length + this.#spareBytes) / SECTOR_BYTES);
     const bytes = new Uint8Array((1 + sectors) * SECTOR_BYTES);
-    bytes.set(encodeSegmentHeader({ ...NO_IDS, number: 1, segmentBytes: bytes.length, previous: NOTHING }));
+    bytes.set(encodeSegmentHeader({ ...NO_IDS, number: SEGMENT, segmentBytes: bytes.length, previous: NOTHING }));
     bytes.set(summary.bytes, SECTOR_BYTES);
     const draft = this.#disk.open(join(this.#directory, NEXT), 'create');
     await draft.writeThrough(bytes, 0);
@@ -161,7 +164,7 @@ export function ledgerIn(directory: string): string {
 function sealed(changes: Iterable<RowChange>, last: LogEnd): SealedBatch {
   const writer = new RecordWriter();
   for (const change of changes) writer.row(change);
-  return sealRecords(writer.take(), last);
+  return sealRecords(writer.take(), last, SEGMENT);
 }
 
 function endOf({ seq, crc, bytes }: SealedBatch, at: number): LogEnd {

@@ -1,25 +1,23 @@
 /**
  * The bytes of a segment that are not records: its header, and the header of each batch.
  *
- *   segment := header-sector batch* zero*          batch := batch-header record* padding
+ *   segment := header-sector batch* old*           batch := batch-header record* padding, in sectors (sectors.ts)
  *
- *   header sector (512 bytes)                      batch header (44 bytes)
+ *   header sector (512 bytes)                      batch header (40 bytes)
  *     0   8  magic "CAIRNWAL"                        0  4  magic "CBAT"
- *     8   4  crc of [12, 512)                        4  4  crc of [8, 44)
- *    12   4  format version, 3                       8  8  seq
+ *     8   4  crc of [12, 512)                        4  4  crc of [8, 40)
+ *    12   4  format version, 4                       8  8  seq
  *    16  16  cluster_id                             16  8  synced through
  *    32  16  store_id                               24  4  bytes of the records
  *    48   8  number of the segment                  28  4  count of the records
  *    56   8  bytes of the segment                   32  4  crc of the records' crc fields
- *    64   8  seq of the last batch before it        36  4  mask
- *    72   8  offset where that batch ended          40  4  crc of the batch before it
+ *    64   8  seq of the last batch before it        36  4  crc of the batch before it
+ *    72   8  offset where that batch ended
  *    80   4  crc of that batch
  *    84   …  zero
  *
  * Every batch begins at a sector and is padded to the end of its last sector with PADDING_BYTE. A *sector* is 512
- * bytes: the largest unit that no disk writes by halves. Everything after the batch header, the padding included, is
- * combined by exclusive or with the mask, which is zero unless that would leave a sector of the batch *thin*: with less
- * than two bits set. So no sector of a batch is ever zero, and one that is zero was lost (see wal-scanner.ts).
+ * bytes: the largest unit that no disk writes by halves. Its last four bytes are a tag.
  *
  * This file does not judge what it reads: it says whether a header is one, and what stands in it.
  */
@@ -27,11 +25,12 @@ import { assert, crc32, quote } from '#base';
 import { hex32, readU64, viewOf, writeU64 } from './basis/little-endian.ts';
 
 export const SECTOR_BYTES = 512;
-export const BATCH_HEADER_BYTES = 44;
-export const FORMAT_VERSION = 3;
+/** Bytes of a sector before its tag. */
+export const SECTOR_CONTENT_BYTES = 508;
+export const BATCH_HEADER_BYTES = 40;
+export const FORMAT_VERSION = 4;
 /** Largest batch, its padding included. Only the summary that begins a segment may be larger. */
 export const BATCH_BYTES_MAX: number = 4 * 1024 * 1024;
-/** Not zero, and several bits: so the last sector of a batch is never thin because its records ended early. */
 export const PADDING_BYTE = 0xa5;
 export const ID_BYTES = 16;
 
@@ -68,8 +67,6 @@ export interface BatchHeader {
   readonly recordCount: number;
   /** CRC-32 of the crc fields of the records, in order. */
   readonly recordsCrc: number;
-  /** Combined by exclusive or with each 4 bytes after the header, as a little-endian number; mostly 0. */
-  readonly mask: number;
   /** The crc field of the batch before this one, in whichever segment that is. */
   readonly previousCrc: number;
 }
@@ -94,8 +91,7 @@ const BATCH = {
   recordBytes: 24,
   recordCount: 28,
   recordsCrc: 32,
-  mask: 36,
-  previousCrc: 40,
+  previousCrc: 36,
 } as const;
 
 export function encodeSegmentHeader(header: SegmentHeader): Uint8Array {
@@ -147,7 +143,6 @@ export function encodeBatchHeader(bytes: Uint8Array, view: DataView, at: number,
   view.setUint32(at + BATCH.recordBytes, header.recordBytes, true);
   view.setUint32(at + BATCH.recordCount, header.recordCount, true);
   view.setUint32(at + BATCH.recordsCrc, header.recordsCrc, true);
-  view.setUint32(at + BATCH.mask, header.mask, true);
   view.setUint32(at + BATCH.previousCrc, header.previousCrc, true);
   const crc = crc32(bytes, at + BATCH.seq, at + BATCH_HEADER_BYTES);
   view.setUint32(at + BATCH.crc, crc, true);
@@ -170,21 +165,13 @@ export function decodeBatchHeader(
     recordBytes: view.getUint32(at + BATCH.recordBytes, true),
     recordCount: view.getUint32(at + BATCH.recordCount, true),
     recordsCrc: view.getUint32(at + BATCH.recordsCrc, true),
-    mask: view.getUint32(at + BATCH.mask, true),
     previousCrc: view.getUint32(at + BATCH.previousCrc, true),
   };
 }
 
-/** Applies the mask of a batch, or takes it off again, on the bytes of the batch that starts at 0. */
-export function applyMask(batch: Uint8Array, mask: number): void {
-  const view = viewOf(batch);
-  for (let at = BATCH_HEADER_BYTES; at < batch.length; at += 4)
-    view.setUint32(at, view.getUint32(at, true) ^ mask, true);
-}
-
 /** Size of a batch with `recordBytes` bytes of records, in bytes: whole sectors. */
 export function batchExtent(recordBytes: number): number {
-  return Math.ceil((BATCH_HEADER_BYTES + recordBytes) / SECTOR_BYTES) * SECTOR_BYTES;
+  return Math.ceil((BATCH_HEADER_BYTES + recordBytes) / SECTOR_CONTENT_BYTES) * SECTOR_BYTES;
 }
 
 export function isSameIdentity(one: WalIdentity, other: WalIdentity): boolean {

@@ -10,6 +10,7 @@
  */
 import { join } from 'node:path';
 import { assert, type GroupId, toGroupId } from '#base';
+import { viewOf } from './basis/little-endian.ts';
 import { corruption, foreign, missing, orUnwritten } from './basis/storage-failure.ts';
 import type { Disk, DiskFile } from './disk.ts';
 import { GroupLedger } from './group-ledger.ts';
@@ -29,6 +30,7 @@ import {
 import {
   type BatchRecords,
   type Damage,
+  offsetOf,
   type ScannedBatch,
   type SegmentContext,
   scanBatches,
@@ -96,7 +98,7 @@ class Recovery {
     const bytes = this.#buffer.subarray(0, size);
     const { previous } = this.#checkOrder(readHeader(file, bytes, this.#source.identity), path, number);
     const firstSeq = previous.seq + 1;
-    const context = { isLast, syncedThrough: this.#source.syncedThrough, firstSeq };
+    const context = { isLast, syncedThrough: this.#source.syncedThrough, firstSeq, number };
     this.#end = readBatches({ file, bytes, previous }, context, ({ header, records }) =>
       header.seq === firstSeq ? this.#takeSummary(records) : this.#takeBatch(records, number),
     );
@@ -117,29 +119,30 @@ class Recovery {
 
   /** Only the summary of the first segment is news; the others must agree with what was read before them. */
   #takeSummary(summary: BatchRecords): Damage | undefined {
-    const { bytes, view, from, to, shift } = summary;
+    const { bytes, view, from, to } = summary;
     const records: LogRecord[] = [];
     for (let at = from; at < to; at = recordEnd(view, at)) {
       const record = decodeRecord(bytes, view, at);
-      if (typeof record === 'string') return { offset: at + shift, found: record };
+      if (typeof record === 'string') return { offset: offsetOf(summary, at), found: record };
       records.push(record);
     }
     const read = this.#end === undefined ? restoreSummary : compareSummary;
     const fault = read(records, this.#ledger);
-    return fault === undefined ? undefined : { offset: from + shift, found: fault };
+    return fault === undefined ? undefined : { offset: offsetOf(summary, from), found: fault };
   }
 
   #takeBatch(records: BatchRecords, segment: number): Damage | undefined {
-    const { bytes, view, from, to, shift } = records;
+    const { bytes, view, from, to } = records;
     for (let at = from; at < to; at = recordEnd(view, at)) {
       const record = decodeRecord(bytes, view, at);
-      if (typeof record === 'string') return { offset: at + shift, found: record };
+      if (typeof record === 'string') return { offset: offsetOf(records, at), found: record };
       const group = toGroupId(view.getUint32(at + RECORD_OFFSET.group, true));
       if (view.getUint32(at + RECORD_OFFSET.chain, true) !== this.#ledger.chain(group)) {
-        return { offset: at + shift, found: `a record of group ${group}, chained to another than its last` };
+        const found = `a record of group ${group}, chained to another than its last`;
+        return { offset: offsetOf(records, at), found };
       }
       const fault = this.#ledger.admit(record, { segment, crc: view.getUint32(at + RECORD_OFFSET.crc, true) });
-      if (fault !== undefined) return { offset: at + shift, found: fault };
+      if (fault !== undefined) return { offset: offsetOf(records, at), found: fault };
       this.#entries.take(record);
     }
     return undefined;
@@ -198,16 +201,21 @@ export function readBatches(
     return onBatch(batch);
   });
   if (end.kind === 'corrupt') throw corruption(file.path, end.offset, end.found);
-  if (context.isLast) settle(file, bytes, { lastFrom, end: last.offset });
+  const filled = filledEnd(viewOf(bytes), last.offset, bytes.length, context.number);
+  if (context.isLast) settle(file, { from: lastFrom, end: last.offset, filled });
   return last;
 }
 
-/** W10: the last batch is written again, what follows it is made zero, and both are synced. */
-function settle(file: DiskFile, bytes: Uint8Array, log: { readonly lastFrom: number; readonly end: number }): void {
-  const filled = filledEnd(bytes, log.end, bytes.length);
-  bytes.fill(0, log.end, filled);
+/** W10: the last batch is written again, the bytes of a torn one after it become zero, and both are synced. */
+function settle(
+  file: DiskFile,
+  { from, end, filled }: { readonly from: number; readonly end: number; readonly filled: number },
+): void {
+  const bytes = new Uint8Array(filled - from);
+  file.read(bytes, from);
+  bytes.fill(0, end - from);
   orUnwritten(file.path, () => {
-    file.write(bytes.subarray(log.lastFrom, filled), log.lastFrom);
+    file.write(bytes, from);
     file.sync();
   });
 }

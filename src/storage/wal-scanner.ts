@@ -7,23 +7,24 @@
  *
  *   - It affects only the last batch, because a batch is written after the one before it was synced. So a batch is not
  *     torn when there are bytes after it, when a later segment exists, or when the guard file has it as synced.
- *   - It can only turn sectors of that batch back into zeros (W5). So a batch is not torn unless one of its sectors is
- *     all zero. None is by its content, nor by a single flipped bit (see wal-format.ts).
- *   - It never changes a sector that has reached the disk. So a record that touches no hole must be valid.
+ *   - It can only leave sectors of that batch old (W5). So a batch is not torn unless one of its sectors is old. Its tag
+ *     shows this, and no single flipped bit makes a sector old (see sectors.ts).
+ *   - It never changes a sector that has reached the disk. So a record that touches no old sector must be valid.
  *
- * This file reads bytes in memory; it opens nothing, repairs nothing and does not decode records.
+ * An old sector may contain a valid batch of an earlier segment. So nothing in a sector is read before its tag.
  *
- *   W2  A batch is accepted when its header, each of its records, their order and its padding are as written, and not
- *       otherwise.
+ * This file works on bytes in memory; it opens nothing, repairs nothing and does not decode records.
+ *
+ *   W2  A batch is accepted when its header, each of its records, their order, its padding and its tags are as written,
+ *       and not otherwise.
  *   W3  A batch is accepted only as the continuation of the one before it: next number, that one's crc.
  *   W4  A damaged batch is torn only when a crash can have caused it by all three rules above; else it is corrupt.
  */
 import { crc32 } from '#base';
 import { checksum, viewOf } from './basis/little-endian.ts';
 import { RECORD_HEADER_BYTES, RECORD_OFFSET } from './log-records.ts';
-import { filledEnd, isZero, touchesHole } from './sectors.ts';
+import { filledEnd, isOfSegment, isOld, outOfSectors, storedAt, touchesOld } from './sectors.ts';
 import {
-  applyMask,
   BATCH_BYTES_MAX,
   BATCH_HEADER_BYTES,
   type BatchHeader,
@@ -32,20 +33,21 @@ import {
   type LogEnd,
   PADDING_BYTE,
   SECTOR_BYTES,
+  SECTOR_CONTENT_BYTES,
 } from './wal-format.ts';
 
-/** A loaded segment, all of it. */
+/** A loaded segment, all of it. A scan moves the content of complete batches out of their sectors. */
 export interface SegmentBytes {
   readonly bytes: Uint8Array;
   readonly view: DataView;
 }
 
-/** The unmasked records of a batch, at `[from, to)` of `bytes`. */
+/** The records of a batch, at `[from, to)` of `bytes`, which are its content without sectors. */
 export interface BatchRecords extends SegmentBytes {
   readonly from: number;
   readonly to: number;
-  /** Offset of `bytes` in the segment. */
-  readonly shift: number;
+  /** Offset of the batch in the segment. */
+  readonly offset: number;
 }
 
 /** A whole batch in a segment. */
@@ -65,9 +67,15 @@ export interface Damage {
 
 type BatchReading =
   | { readonly kind: 'batch'; readonly batch: ScannedBatch }
-  /** The sector where a batch would begin is all zero, or the segment is full. */
+  /** The sector where a batch would begin is old, or the segment is full. */
   | { readonly kind: 'blank' }
-  | ({ readonly kind: 'damaged' } & Damage);
+  | DamagedBatch;
+
+interface DamagedBatch extends Damage {
+  readonly kind: 'damaged';
+  /** True when no sector of the batch is old. Its content is then out of its sectors. */
+  readonly isWhole?: boolean;
+}
 
 /** Why the scan of a segment ended. */
 export type SegmentEnd =
@@ -76,8 +84,9 @@ export type SegmentEnd =
   | ({ readonly kind: 'torn' } & Damage)
   | ({ readonly kind: 'corrupt' } & Damage);
 
-/** Facts about a segment from other files. */
+/** Facts about a segment besides its batches. */
 export interface SegmentContext {
+  readonly number: number;
   /** False when a later segment exists: then everything in this one was synced. */
   readonly isLast: boolean;
   /** Every batch up to this one was synced, says the guard file. */
@@ -99,7 +108,7 @@ export function scanBatches(
 ): { readonly last: LogEnd; readonly end: SegmentEnd } {
   let last = from;
   for (;;) {
-    const reading = readBatch(segment, last);
+    const reading = readBatch(segment, last, context.number);
     if (reading.kind !== 'batch') return { last, end: judge(segment, last, context, reading) };
     const damage = onBatch(reading.batch);
     if (damage !== undefined) return { last, end: { kind: 'corrupt', ...damage } };
@@ -107,11 +116,11 @@ export function scanBatches(
   }
 }
 
-function readBatch(segment: SegmentBytes, last: LogEnd): BatchReading {
+function readBatch(segment: SegmentBytes, last: LogEnd, number: number): BatchReading {
   const { bytes, view } = segment;
   const at = last.offset;
-  if (at === bytes.length || isZero(bytes, at, at + SECTOR_BYTES)) return { kind: 'blank' };
-  const header = decodeBatchHeader(bytes, view, at);
+  if (at === bytes.length || isOld(view, at, number)) return { kind: 'blank' };
+  const header = headerAt(segment, at, number);
   if (header === undefined) return damaged(at, 'bytes that are no batch header');
   if (header.seq !== last.seq + 1) return damaged(at, `batch ${header.seq} where batch ${last.seq + 1} belongs`);
   if (header.previousCrc !== last.crc)
@@ -119,38 +128,43 @@ function readBatch(segment: SegmentBytes, last: LogEnd): BatchReading {
   if (header.syncedThrough !== last.seq) return damaged(at, `batch ${header.seq}, written before the last was synced`);
   const end = at + batchExtent(header.recordBytes);
   if (end > bytes.length) return damaged(at, `batch ${header.seq}, which would end beyond the segment`);
-  const records = recordsOf(segment, at, header);
-  const fault = checkRecords(records, header) ?? checkPadding(records, end - records.shift);
-  if (fault !== undefined) return { kind: 'damaged', ...fault };
+  if (!isOfSegment(view, at, end, number)) return damaged(at, `batch ${header.seq}, with sectors of another segment`);
+  outOfSectors(bytes.subarray(at, end));
+  const from = at + BATCH_HEADER_BYTES;
+  const records = { ...segment, from, to: from + header.recordBytes, offset: at };
+  const contentEnd = at + ((end - at) / SECTOR_BYTES) * SECTOR_CONTENT_BYTES;
+  const fault = checkRecords(records, header) ?? checkPadding(records, contentEnd);
+  if (fault !== undefined) return { kind: 'damaged', ...fault, isWhole: true };
   const logEnd = { seq: header.seq, crc: header.crc, offset: end };
   return { kind: 'batch', batch: { header, offset: at, records, end: logEnd } };
 }
 
-/** The records of the batch at `at`: in place, or in a copy when there is a mask to take off. */
-function recordsOf(segment: SegmentBytes, at: number, header: BatchHeader): BatchRecords {
-  const from = at + BATCH_HEADER_BYTES;
-  if (header.mask === 0) return { ...segment, from, to: from + header.recordBytes, shift: 0 };
-  const copy = segment.bytes.slice(at, at + batchExtent(header.recordBytes));
-  applyMask(copy, header.mask);
-  const to = BATCH_HEADER_BYTES + header.recordBytes;
-  return { ...segmentBytes(copy), from: BATCH_HEADER_BYTES, to, shift: at };
+/** The header of a batch that begins at `at`; undefined when the sector there is of another segment. */
+function headerAt({ bytes, view }: SegmentBytes, at: number, number: number): ReturnType<typeof decodeBatchHeader> {
+  return isOfSegment(view, at, at + SECTOR_BYTES, number) ? decodeBatchHeader(bytes, view, at) : undefined;
+}
+
+/** Offset in the segment of the byte at `at` in the bytes of these records. */
+export function offsetOf({ from, offset }: BatchRecords, at: number): number {
+  return offset + storedAt(at - from + BATCH_HEADER_BYTES);
 }
 
 function checkRecords(records: BatchRecords, header: BatchHeader): Damage | undefined {
-  const { bytes, view, from, to, shift } = records;
+  const { bytes, view, from, to } = records;
   let at = from;
   let recordsCrc = 0;
   for (let count = 0; count < header.recordCount; count++) {
     const end = recordEnd(view, at, to);
-    if (end === undefined) return { offset: at + shift, found: `a record of batch ${header.seq} of impossible length` };
+    const offset = offsetOf(records, at);
+    if (end === undefined) return { offset, found: `a record of batch ${header.seq} of impossible length` };
     if (!isRecordWhole(records, at, end)) {
-      return { offset: at + shift, found: `a record of batch ${header.seq} that does not match its checksum` };
+      return { offset, found: `a record of batch ${header.seq} that does not match its checksum` };
     }
     recordsCrc = crc32(bytes, at + RECORD_OFFSET.crc, at + RECORD_OFFSET.chain, recordsCrc);
     at = end;
   }
   if (at === to && recordsCrc === header.recordsCrc) return undefined;
-  return { offset: from + shift, found: `records that are not those of batch ${header.seq}` };
+  return { offset: offsetOf(records, from), found: `records that are not those of batch ${header.seq}` };
 }
 
 /** Where the record at `at` ends, if its length is possible for one that must end at or before `to`. */
@@ -164,10 +178,11 @@ function isRecordWhole({ bytes, view }: SegmentBytes, at: number, end: number): 
   return view.getUint32(at + RECORD_OFFSET.crc, true) === checksum(bytes, at + RECORD_OFFSET.chain, end);
 }
 
-function checkPadding({ bytes, to, shift }: BatchRecords, end: number): Damage | undefined {
-  for (let at = to; at < end; at++) {
-    if (bytes[at] !== PADDING_BYTE)
-      return { offset: at + shift, found: `the byte ${bytes[at]} in the padding of a batch` };
+function checkPadding(records: BatchRecords, end: number): Damage | undefined {
+  for (let at = records.to; at < end; at++) {
+    const byte = records.bytes[at];
+    if (byte !== PADDING_BYTE)
+      return { offset: offsetOf(records, at), found: `the byte ${byte} in the padding of a batch` };
   }
   return undefined;
 }
@@ -177,18 +192,23 @@ function judge(
   segment: SegmentBytes,
   last: LogEnd,
   context: SegmentContext,
-  reading: { readonly kind: 'blank' } | ({ readonly kind: 'damaged' } & Damage),
+  reading: { readonly kind: 'blank' } | DamagedBatch,
 ): SegmentEnd {
-  const { bytes } = segment;
-  const filled = filledEnd(bytes, last.offset, bytes.length);
+  const { bytes, view } = segment;
+  if (reading.kind === 'damaged' && reading.isWhole) return corrupt(reading, 'none of its sectors was lost');
+  const filled = filledEnd(view, last.offset, bytes.length, context.number);
   if (reading.kind === 'blank' && filled === last.offset) return judgeBlank(last, context);
   const damage =
     reading.kind === 'damaged'
       ? reading
-      : { offset: last.offset, found: `zeros where batch ${last.seq + 1} begins, and bytes behind them` };
-  const proof = proofAgainstCrash(segment, last, context, filled) ?? undamagedRecords(segment, last);
+      : { offset: last.offset, found: `nothing where batch ${last.seq + 1} begins, and bytes behind it` };
+  const proof = proofAgainstCrash(segment, last, context, filled) ?? undamagedRecords(segment, last, context.number);
   if (proof === undefined) return { kind: 'torn', offset: last.offset, found: damage.found };
-  return { kind: 'corrupt', offset: damage.offset, found: `${damage.found}; it is no torn write: ${proof}` };
+  return corrupt(damage, proof);
+}
+
+function corrupt({ offset, found }: Damage, proof: string): SegmentEnd {
+  return { kind: 'corrupt', offset, found: `${found}; it is no torn write: ${proof}` };
 }
 
 /**
@@ -197,7 +217,7 @@ function judge(
  */
 function judgeBlank(last: LogEnd, context: SegmentContext): SegmentEnd {
   const missing = last.seq + 1;
-  const found = `zeros where batch ${missing} belongs`;
+  const found = `nothing where batch ${missing} belongs`;
   if (context.isLast && last.seq < context.syncedThrough) {
     return { kind: 'corrupt', offset: last.offset, found: `${found}, though ${guardSays(context)}` };
   }
@@ -219,39 +239,42 @@ function proofAgainstCrash(
   if (!context.isLast) return 'a later segment exists, so this one was synced';
   if (seq <= context.syncedThrough) return guardSays(context);
   if (seq === context.firstSeq) return 'a segment gets its name after its first batch is synced';
-  const header = decodeBatchHeader(bytes, view, last.offset);
-  if (header === undefined) return proofWithoutHeader(segment, last, filled);
+  const header = headerAt(segment, last.offset, context.number);
+  if (header === undefined) return proofWithoutHeader(segment, last, context.number, filled);
   const end = last.offset + batchExtent(header.recordBytes);
   if (header.seq !== seq || header.previousCrc !== last.crc || end > bytes.length) return 'its header is whole';
   if (filled > end) return `bytes stand behind it, up to offset ${filled}`;
-  if (!touchesHole(bytes, last.offset, end)) return 'none of its sectors was lost';
+  if (!touchesOld(view, last.offset, end, context.number)) return 'none of its sectors was lost';
   return undefined;
 }
 
 /** Like `proofAgainstCrash`, for a batch whose first sector holds no header. Without it, its extent is unknown. */
-function proofWithoutHeader(segment: SegmentBytes, last: LogEnd, filled: number): string | undefined {
-  const { bytes, view } = segment;
-  if (!isZero(bytes, last.offset, last.offset + SECTOR_BYTES)) return 'its first sector was not lost';
+function proofWithoutHeader(segment: SegmentBytes, last: LogEnd, number: number, filled: number): string | undefined {
+  if (!isOld(segment.view, last.offset, number)) return 'its first sector was not lost';
   if (filled > last.offset + BATCH_BYTES_MAX) return `bytes stand behind it, up to offset ${filled}`;
   for (let at = last.offset; at < filled; at += SECTOR_BYTES) {
-    if (decodeBatchHeader(bytes, view, at) !== undefined) return `another batch stands behind it, at offset ${at}`;
+    if (headerAt(segment, at, number) !== undefined) return `another batch stands behind it, at offset ${at}`;
   }
   return undefined;
 }
 
-/** Why the batch after `last` cannot be torn, judged by its records: one that touches no hole must be right. */
-function undamagedRecords(segment: SegmentBytes, last: LogEnd): string | undefined {
-  const header = decodeBatchHeader(segment.bytes, segment.view, last.offset);
+/** Why the batch after `last` cannot be torn, judged by its records: one that touches no old sector must be right. */
+function undamagedRecords(segment: SegmentBytes, last: LogEnd, number: number): string | undefined {
+  const header = headerAt(segment, last.offset, number);
   if (header === undefined) return undefined;
-  const records = recordsOf(segment, last.offset, header);
-  const { view, to, shift } = records;
-  const isLost = (from: number, until: number): boolean => touchesHole(segment.bytes, from + shift, until + shift);
+  const content = segment.bytes.slice(last.offset, last.offset + batchExtent(header.recordBytes));
+  outOfSectors(content);
+  const to = BATCH_HEADER_BYTES + header.recordBytes;
+  const records = { ...segmentBytes(content), from: BATCH_HEADER_BYTES, to, offset: last.offset };
+  const { view } = records;
+  const isLost = (from: number, until: number): boolean =>
+    touchesOld(segment.view, offsetOf(records, from), offsetOf(records, until - 1) + 1, number);
   let at = records.from;
   for (let count = 0; count < header.recordCount; count++) {
     const end = recordEnd(view, at, to);
     if (isLost(at, Math.min(to, at + RECORD_HEADER_BYTES))) return undefined;
     if (end === undefined || (!isLost(at, end) && !isRecordWhole(records, at, end))) {
-      return `the record at offset ${at + shift} touches no lost sector`;
+      return `the record at offset ${offsetOf(records, at)} touches no lost sector`;
     }
     at = end;
   }

@@ -1,7 +1,8 @@
 /**
  * The segments of a log as files: their names, their creation, and the segment that is being written.
  *
- *   W5  A segment is written only after its last batch, where it is zero since its creation. No file is used twice.
+ *   W5  A segment is written only after its last batch, where every sector is old: zero, or from the time when the file
+ *       was an earlier segment (sectors.ts).
  *   W9  A file has the name of a segment only when it has its full size and its header and summary are synced.
  */
 import { join } from 'node:path';
@@ -54,7 +55,7 @@ export function bearSegment(
 ): { segment: ActiveSegment; end: LogEnd } {
   const { disk, directory, identity, number, segmentBytes, previous } = birth;
   const path = join(directory, segmentName(number));
-  const summary = sealSummary(ledger, previous);
+  const summary = sealSummary(ledger, previous, number);
   if (summary.bytes.length > summaryBytesMax(segmentBytes)) throw tooManyGroups(path, segmentBytes);
   const header = encodeSegmentHeader({ ...identity, number, segmentBytes, previous });
   return orUnwritten(path, () => {

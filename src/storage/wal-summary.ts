@@ -12,12 +12,12 @@ import type { GroupLedger } from './group-ledger.ts';
 import { type LogRecord, RecordWriter } from './log-records.ts';
 import type { LogEnd } from './wal-format.ts';
 
-/** The ledger as the batch after `previous`. */
-export function sealSummary(ledger: GroupLedger, previous: LogEnd): SealedBatch {
+/** The ledger as the batch after `previous`, the first one of this segment. */
+export function sealSummary(ledger: GroupLedger, previous: LogEnd, segment: number): SealedBatch {
   const writer = new RecordWriter();
   writer.tombstones([...ledger.tombstones].toSorted((a, b) => a - b));
   for (const group of ledger.groupIds()) writer.groupSummary(ledger.summary(group), ledger.chain(group));
-  return sealRecords(writer.take(), previous);
+  return sealRecords(writer.take(), previous, segment);
 }
 
 /** Starts the ledger from the summary of the first segment; or says, as text, what is wrong with it. */

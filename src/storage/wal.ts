@@ -177,13 +177,16 @@ export class Wal {
     full.file.close();
   }
 
-  /** W12. Each name is durably removed before the next one, so that a crash never leaves a gap. */
+  /**
+   * W12. Each name is durably removed before the next one, so that a crash never leaves a gap, and before anything is
+   * written into its file again.
+   */
   #releaseSegments(): void {
-    const { disk, directory } = this.#parts;
+    const { disk, directory, spare } = this.#parts;
     while (this.#oldest < this.#active.number && !this.#ledger.isClaimed(this.#oldest)) {
       const path = join(directory, segmentName(this.#oldest));
       orUnwritten(path, () => {
-        disk.remove(path);
+        spare.recycle(path);
         disk.syncDirectory(directory);
       });
       this.#oldest += 1;

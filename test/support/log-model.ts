@@ -140,12 +140,16 @@ export class RecordSource {
   readonly #draw: Draw;
   readonly #payloadBytesMax: number;
   readonly #groups: (SourceGroup | undefined)[];
-  #created = 0;
+  #created: number;
   readonly #ended: number[] = [];
 
-  constructor(draw: Draw, options: { readonly groups: number; readonly payloadBytesMax: number }) {
+  constructor(
+    draw: Draw,
+    options: { readonly groups: number; readonly payloadBytesMax: number; readonly firstGroup?: number },
+  ) {
     this.#draw = draw;
     this.#payloadBytesMax = options.payloadBytesMax;
+    this.#created = options.firstGroup ?? 0;
     this.#groups = Array.from({ length: options.groups }, () => undefined);
   }
 

@@ -1,6 +1,6 @@
 /** Small logs on a simulated disk: opening them, records to append, and the failure of an operation. */
-import { type GroupId, type Term, toGroupId, toLogIndex, toTerm } from '#base';
-import { type EncodedRecords, StorageFailure, Wal, type WalIdentity } from '#storage';
+import { type GroupId, type Term, toGroupId, toLogIndex, toRevision, toTerm } from '#base';
+import { type EncodedRecords, NO_CHECKPOINT, StorageFailure, Wal, type WalIdentity } from '#storage';
 import type { LogRecord } from '../../src/storage/log-records.ts';
 import { encode } from './log-model.ts';
 import { MemoryDisk } from './memory-disk.ts';
@@ -37,6 +37,11 @@ export function vote(term = 1, candidate = 1): EncodedRecords {
 
 export function entries(first: number, count: number, payloadBytes = 20): EncodedRecords {
   return encode(Array.from({ length: count }, (_, place) => entryOf(first + place, 1, payloadBytes)));
+}
+
+export function checkpoint(index: number): EncodedRecords {
+  const at = { ...NO_CHECKPOINT, index: toLogIndex(index), term: TERM, revision: toRevision(index) };
+  return encode([{ kind: 'checkpoint', group: GROUP, checkpoint: at }]);
 }
 
 export function entryOf(index: number, term: number, bytes = 20): Extract<LogRecord, { readonly kind: 'entry' }> {

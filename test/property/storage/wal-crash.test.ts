@@ -45,7 +45,7 @@ it.each([
     const draw = seededDraw(1000 + workload.seed);
     let steps = 0;
     let crashes = 0;
-    await run(workload, (disk, expected) => {
+    const recycled = await run(workload, (disk, expected) => {
       steps += 1;
       if (steps % STRIDE !== workload.seed % STRIDE) return;
       const some = [2, 2, 3, 8, 16].map((odds) => someSurvive(draw, odds));
@@ -54,6 +54,7 @@ it.each([
         crashes += 1;
       }
     });
+    expect(recycled, 'segments in files of earlier ones').toBeGreaterThan(0);
     // All workloads together have more than 10,000 crashes.
     expect(crashes).toBeGreaterThan(1000 / STRIDE);
   },
@@ -108,14 +109,21 @@ it('a log whose process dies continues after any number of consecutive crashes',
   }
 });
 
-/** Runs the workload and calls `crash` before each change of the disk, with the expected recovery at that point. */
-async function run(workload: Workload, crash: (disk: MemoryDisk, expected: Expected) => void): Promise<void> {
+/**
+ * Runs the workload and calls `crash` before each change of the disk, with the expected recovery at that point. Returns
+ * how many files of segments became spares.
+ */
+async function run(workload: Workload, crash: (disk: MemoryDisk, expected: Expected) => void): Promise<number> {
   const draw = seededDraw(workload.seed);
   const source = new RecordSource(draw, { groups: 3, payloadBytesMax: workload.payloadBytesMax });
   const disk = new MemoryDisk();
   const acknowledged: LogRecord[] = [];
   let underWay: readonly LogRecord[] = [];
-  disk.onStep = (): void => crash(disk, { acknowledged, underWay });
+  let recycled = 0;
+  disk.onStep = ({ kind, path }): void => {
+    if (kind === 'rename' && path.endsWith('.spare')) recycled += 1;
+    crash(disk, { acknowledged, underWay });
+  };
   const { wal } = openLog(disk);
   for (let count = 0; count < workload.batches; count++) {
     underWay = source.batch(1 + draw(workload.recordsMax));
@@ -126,6 +134,7 @@ async function run(workload: Workload, crash: (disk: MemoryDisk, expected: Expec
     if (draw(3) > 0) await settled();
   }
   await wal.close();
+  return recycled;
 }
 
 /** A batch is present completely or not at all; records that exceed one batch may be present as a prefix. */

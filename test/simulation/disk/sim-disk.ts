@@ -9,7 +9,7 @@ import type { Disk, DiskFile } from '../../../src/storage/disk.ts';
 import { FileNames, fileError } from '../../support/file-names.ts';
 import { type FileDisk, Inode, OpenFile, SECTOR_BYTES } from '../../support/inode.ts';
 import type { Rng } from '../engine/random.ts';
-import { DiskLog } from '../invariants/disk-log.ts';
+import { DiskLog, sectorsOfSegment } from '../invariants/disk-log.ts';
 
 export type StepKind = 'create' | 'remove' | 'rename' | 'write' | 'sync' | 'sync-directory';
 
@@ -143,7 +143,7 @@ export class SimDisk implements Disk, FileDisk {
     const found = isLate ? written.at(-1) : this.#random.pickFrom(written);
     if (found === undefined) return undefined;
     const [path, inode] = found;
-    const sectors = writtenSectors(inode);
+    const sectors = path.endsWith('.wal') ? sectorsOfSegment(inode.bytes) : writtenSectors(inode);
     const sector = this.#random.pickFrom(isLate ? sectors.slice(-LATE_SECTORS) : sectors) ?? 0;
     const at = sector + this.#random.between(0, SECTOR_BYTES - 1);
     this.#hasLied = true;

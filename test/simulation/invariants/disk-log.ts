@@ -13,9 +13,11 @@ export interface HeldGroup {
 }
 
 const SECTOR_BYTES = 512;
+/** Bytes of a sector before its tag. */
+const CONTENT_BYTES = 508;
 const SEGMENT_MAGIC = bytesOf('CAIRNWAL');
 const BATCH_MAGIC = bytesOf('CBAT');
-const BATCH_HEADER_BYTES = 44;
+const BATCH_HEADER_BYTES = 40;
 const RECORD_HEADER_BYTES = 36;
 const TYPES = { entry: 1, hardState: 2, truncateFrom: 3, tombstone: 5, membership: 8, start: 9 } as const;
 
@@ -50,8 +52,8 @@ export class DiskLog {
   /** Groups whose log has ended on this disk, with their last content. */
   readonly #former = new Map<number, GroupLog>();
   readonly #ends = new Map<number, number>();
-  /** Number of bytes of each file that were read. */
-  readonly #read = new WeakMap<object, number>();
+  /** Segment of each file, and the end of its batches that were read. A file can be several segments in turn. */
+  readonly #read = new WeakMap<object, { readonly segment: number; readonly to: number }>();
 
   /** Undefined when the disk has no data of the group. */
   group(group: number): HeldGroup | undefined {
@@ -76,13 +78,15 @@ export class DiskLog {
   /** Called when the file durably has these bytes; `file` identifies it regardless of its name. */
   synced(file: object, bytes: Uint8Array): void {
     if (!startsWith(bytes, 0, SEGMENT_MAGIC)) return;
-    const from = this.#read.get(file) ?? SECTOR_BYTES;
+    const segment = segmentOf(bytes);
+    const read = this.#read.get(file);
+    const from = read?.segment === segment ? read.to : SECTOR_BYTES;
     let to = from;
     for (const batch of batchesOf(bytes, from)) {
       for (const record of batch.records) this.#take(record);
       to = batch.end;
     }
-    this.#read.set(file, to);
+    this.#read.set(file, { segment, to });
   }
 
   /** Payloads of the log's entries in these segments. */
@@ -138,18 +142,49 @@ interface Batch {
   readonly end: number;
 }
 
-/** The complete batches of a segment from this offset. */
+/** The complete batches of a segment from this offset. Other sectors are of earlier segments in the file. */
 function* batchesOf(bytes: Uint8Array, from: number): Iterable<Batch> {
+  const segment = segmentOf(bytes);
   for (let at = from; startsWith(bytes, at, BATCH_MAGIC); ) {
     const header = new DataView(bytes.buffer, bytes.byteOffset + at, BATCH_HEADER_BYTES);
     const length = header.getUint32(24, true);
-    const begin = at + BATCH_HEADER_BYTES;
-    if (begin + length > bytes.length) return;
-    const records = unmasked(bytes.subarray(begin, begin + length), header.getUint32(36, true));
-    if (!areWhole(records)) return;
-    at += Math.ceil((BATCH_HEADER_BYTES + length) / SECTOR_BYTES) * SECTOR_BYTES;
-    yield { records: recordsOf(records), end: at };
+    const end = at + Math.ceil((BATCH_HEADER_BYTES + length) / CONTENT_BYTES) * SECTOR_BYTES;
+    if (end > bytes.length) return;
+    const content = contentOf(bytes.subarray(at, end), segment);
+    const records = content?.subarray(BATCH_HEADER_BYTES, BATCH_HEADER_BYTES + length);
+    if (records === undefined || !areWhole(records)) return;
+    at = end;
+    yield { records: recordsOf(records), end };
   }
+}
+
+/** Offsets of the sectors with the content of the segment; the others are of earlier segments in the file. */
+export function sectorsOfSegment(bytes: Uint8Array): readonly number[] {
+  const segment = segmentOf(bytes);
+  const offsets = Array.from({ length: bytes.length / SECTOR_BYTES }, (_, sector) => sector * SECTOR_BYTES);
+  return offsets.filter((at) => at === 0 || tagAt(bytes, at) === tagOf(segment));
+}
+
+function tagAt(bytes: Uint8Array, sector: number): number {
+  return new DataView(bytes.buffer, bytes.byteOffset + sector + CONTENT_BYTES).getUint32(0, true);
+}
+
+function tagOf(segment: number): number {
+  return 3 * segment;
+}
+
+function segmentOf(bytes: Uint8Array): number {
+  return numberAt(new DataView(bytes.buffer, bytes.byteOffset), 48);
+}
+
+/** Sectors without their tags; undefined when a tag is not that of the segment. */
+function contentOf(sectors: Uint8Array, segment: number): Uint8Array | undefined {
+  const parts: Uint8Array[] = [];
+  for (let at = 0; at < sectors.length; at += SECTOR_BYTES) {
+    if (tagAt(sectors, at) !== tagOf(segment)) return undefined;
+    parts.push(sectors.subarray(at, at + CONTENT_BYTES));
+  }
+  return new Uint8Array(Buffer.concat(parts));
 }
 
 function headOf(record: DataView): { readonly type: number; readonly group: number; readonly place: Place } {
@@ -175,12 +210,6 @@ function areWhole(bytes: Uint8Array): boolean {
     at = end;
   }
   return at === bytes.length;
-}
-
-/** Records start at multiples of four, like the mask. */
-function unmasked(bytes: Uint8Array, mask: number): Uint8Array {
-  if (mask === 0) return bytes;
-  return bytes.map((byte, at) => byte ^ ((mask >>> (8 * (at % 4))) & 0xff));
 }
 
 function numberAt(record: DataView, at: number): number {

@@ -43,7 +43,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'last-batch-not-written-again',
     file: 'src/storage/wal-recovery.ts',
-    find: '  if (context.isLast) settle(file, bytes, { lastFrom, end: last.offset });',
+    find: '  if (context.isLast) settle(file, { from: lastFrom, end: last.offset, filled });',
     replace: '  if (context.isLast) void settle;',
     breaks: 'what a log reports when it is opened may be on no disk',
     run: { aimed: true },
@@ -63,6 +63,39 @@ export const MUTANTS: readonly Mutant[] = [
     replace: '    disk.rename(file.path, path);',
     breaks: 'a whole segment is lost with its name',
     run: { first: [19] },
+  },
+  {
+    name: 'sectors-without-their-segment',
+    file: 'src/storage/sectors.ts',
+    find: '    view.setUint32(to + SECTOR_CONTENT_BYTES, TAG_FACTOR * segment, true);',
+    replace: '    view.setUint32(to + SECTOR_CONTENT_BYTES, TAG_FACTOR, true);',
+    and: [
+      {
+        file: 'src/storage/sectors.ts',
+        find: 'if (tag(view, at) !== TAG_FACTOR * segment) return false;',
+        replace: 'if (tag(view, at) !== TAG_FACTOR) return false;',
+      },
+      {
+        file: 'src/storage/sectors.ts',
+        find: '  return found < TAG_FACTOR * segment && found % TAG_FACTOR === 0;',
+        replace: '  return found < TAG_FACTOR && found % TAG_FACTOR === 0;',
+      },
+    ],
+    breaks: 'an old sector cannot be told from a new one',
+  },
+  {
+    name: 'segment-recycled-before-its-name-is-gone',
+    file: 'src/storage/wal.ts',
+    find: '        spare.recycle(path);\n        disk.syncDirectory(directory);',
+    replace: '        spare.recycle(path);',
+    breaks: 'a segment that is needed no more comes back with the content of a later one',
+  },
+  {
+    name: 'segment-recycled-while-needed',
+    file: 'src/storage/wal.ts',
+    find: '    while (this.#oldest < this.#active.number && !this.#ledger.isClaimed(this.#oldest)) {',
+    replace: '    while (this.#oldest < this.#active.number && this.#ledger.tombstones.size >= 0) {',
+    breaks: 'entries after the checkpoint of their group are overwritten',
   },
   {
     name: 'guard-not-checked',

@@ -3,7 +3,7 @@
 // in memory that loses power before each of its changes; failed calls.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Ledger, type RowChange, StorageFailure } from '#storage';
-import { BATCH_BYTES_MAX, SECTOR_BYTES } from '../../../src/storage/wal-format.ts';
+import { BATCH_BYTES_MAX, SECTOR_BYTES, SECTOR_CONTENT_BYTES } from '../../../src/storage/wal-format.ts';
 import { hexRows, listedIn } from '../../support/format-pages.ts';
 import { type Draw, seededDraw } from '../../support/log-model.ts';
 import { EVERYTHING_SURVIVES, MemoryDisk, NOTHING_SURVIVES, type Survival } from '../../support/memory-disk.ts';
@@ -127,8 +127,9 @@ describe('a ledger', () => {
     let count = 0;
     for (let bit = 0; bit < 8 * whole.length; bit += STRIDE) {
       disk.file(PATH)[bit >> 3] = (whole[bit >> 3] ?? 0) ^ (1 << (bit & 7));
-      // The sector of the next batch must be zero; later sectors may be what a crash has left of it.
-      const isHarmless = bit >= 8 * (END_AT + SECTOR_BYTES);
+      const byte = bit >> 3;
+      // The tag of the next sector must be unused; later sectors may be what a crash has left of a batch.
+      const isHarmless = bit >= 8 * END_AT && !(byte >= END_AT + SECTOR_CONTENT_BYTES && byte < END_AT + SECTOR_BYTES);
       const verdict = await verdictOn(disk);
       if (verdict !== (isHarmless ? JSON.stringify(WRITTEN) : 'corrupt')) verdicts.set(verdict, bit);
       disk.file(PATH).set(whole);

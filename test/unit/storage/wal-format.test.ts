@@ -5,13 +5,15 @@ import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { toGroupId, toLogIndex, toTerm } from '#base';
 import { Wal } from '#storage';
+import { intoSectors, isOfSegment, isOld, outOfSectors, storedAt } from '../../../src/storage/sectors.ts';
 import {
-  applyMask,
   BATCH_HEADER_BYTES,
   decodeBatchHeader,
   decodeSegmentHeader,
   encodeBatchHeader,
   encodeSegmentHeader,
+  SECTOR_BYTES,
+  SECTOR_CONTENT_BYTES,
 } from '../../../src/storage/wal-format.ts';
 import { hexRows, listedIn } from '../../support/format-pages.ts';
 import { encode } from '../../support/log-model.ts';
@@ -33,7 +35,7 @@ it('the header of a segment decodes to what was encoded', () => {
   const header = fc.record({ clusterId: id, storeId: id, number: u64, segmentBytes: u64, previous });
   fc.assert(
     fc.property(header, (expected) => {
-      expect(decodeSegmentHeader(encodeSegmentHeader(expected))).toEqual({ ...expected, version: 3 });
+      expect(decodeSegmentHeader(encodeSegmentHeader(expected))).toEqual({ ...expected, version: 4 });
     }),
   );
 });
@@ -47,7 +49,6 @@ it('the header of a batch decodes to what was encoded, and the next header repea
     recordBytes: u32,
     recordCount: u32,
     recordsCrc: u32,
-    mask: u32,
     previousCrc: u32,
   });
   fc.assert(
@@ -60,16 +61,37 @@ it('the header of a batch decodes to what was encoded, and the next header repea
   );
 });
 
-it('a mask is removed by a second application, and does not change the header of the batch', () => {
+it('the content of a batch is moved into sectors and out of them', () => {
   fc.assert(
-    fc.property(fc.uint8Array({ minLength: 512, maxLength: 512 }), fc.nat(2 ** 32 - 1), (bytes, mask) => {
-      const masked = bytes.slice();
-      applyMask(masked, mask);
-      expect(masked.subarray(0, BATCH_HEADER_BYTES)).toEqual(bytes.subarray(0, BATCH_HEADER_BYTES));
-      applyMask(masked, mask);
-      expect(masked).toEqual(bytes);
+    fc.property(fc.integer({ min: 1, max: 5 }), fc.nat(2 ** 20), (count, segment) => {
+      const content = Uint8Array.from({ length: count * SECTOR_CONTENT_BYTES }, (_, at) => at % 251);
+      const batch = new Uint8Array(count * SECTOR_BYTES);
+      batch.set(content);
+      intoSectors(batch, segment);
+      expect(isOfSegment(new DataView(batch.buffer), 0, batch.length, segment)).toBe(true);
+      for (const [at, byte] of content.entries()) expect(batch[storedAt(at)]).toBe(byte);
+      outOfSectors(batch);
+      expect(batch.subarray(0, content.length)).toEqual(content);
     }),
   );
+});
+
+it('a sector is old when it is zero or of an earlier segment, and with no flipped bit in the tag of this one', () => {
+  const sector = new Uint8Array(SECTOR_BYTES);
+  const view = new DataView(sector.buffer);
+  expect(isOld(view, 0, 1)).toBe(true);
+  for (let number = 1; number < 2000; number++) {
+    intoSectors(sector, number);
+    expect(isOld(view, 0, number)).toBe(false);
+    expect(isOld(view, 0, number - 1)).toBe(false);
+    expect(isOld(view, 0, number + 1)).toBe(true);
+    for (let bit = 0; bit < 32; bit++) {
+      const tag = view.getUint32(SECTOR_CONTENT_BYTES, true);
+      view.setUint32(SECTOR_CONTENT_BYTES, tag ^ (1 << bit), true);
+      expect(isOld(view, 0, number)).toBe(false);
+      view.setUint32(SECTOR_CONTENT_BYTES, tag, true);
+    }
+  }
 });
 
 function exampleSegment(): Uint8Array {

@@ -29,7 +29,7 @@ it.each<readonly [string, (disk: MemoryDisk) => void, Partial<StorageFailure>]>(
   ['all segments are gone', (disk) => [FIRST, SECOND].forEach((path) => disk.remove(path)), { path: FIRST }],
   ['a segment has the name of another', (disk) => disk.rename(SECOND, 'wal/000000000003.wal'), {}],
   ['a segment is longer than it was made', (disk) => disk.resize(SECOND, 2 * SEGMENT_BYTES), {}],
-  ['the unused end of an earlier segment has a byte in it', (disk) => lastByte(disk).fill(1), { path: FIRST }],
+  ['a tag at the unused end of an earlier segment is damaged', (disk) => lastByte(disk).fill(1), { path: FIRST }],
   [
     'an earlier segment ends before the next one begins (W3)',
     (disk) => eraseLastBatch(disk, FIRST),
@@ -87,11 +87,15 @@ function eraseLastBatch(disk: MemoryDisk, path: string): void {
 function forgeBatch(disk: MemoryDisk, records: EncodedRecords): void {
   const bytes = disk.file(FIRST);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-  const { bytes: batch } = sealRecords(records, {
-    seq: 1,
-    crc: view.getUint32(SECTOR_BYTES + 4, true),
-    offset: 2 * SECTOR_BYTES,
-  });
+  const { bytes: batch } = sealRecords(
+    records,
+    {
+      seq: 1,
+      crc: view.getUint32(SECTOR_BYTES + 4, true),
+      offset: 2 * SECTOR_BYTES,
+    },
+    1,
+  );
   bytes.set(batch, 2 * SECTOR_BYTES);
 }
 

@@ -1,6 +1,7 @@
 // Goal: damage to a segment is never accepted, and only the effects of a crash count as torn (W2, W3, W4). Method: one
-// full segment of 64 KiB; its bits flipped, cut at offsets, without any data after an offset, and without every subset
-// of the sectors of its last batch. A full run uses each bit and offset, a commit every 31st.
+// full segment of 64 KiB, in a file that was another segment before; its bits flipped, cut at offsets, with the old
+// content after an offset, and with that of every subset of the sectors of its last batch. A full run uses each bit and
+// offset, a commit every 31st.
 //
 // The scan only moves forward, so a flip in one batch is scanned from that batch on. Every 997th flip is scanned from
 // the beginning of the segment as well, with the same result.
@@ -9,7 +10,14 @@ import { NO_BYTES, toGroupId, toLogIndex, toTerm } from '#base';
 import { membershipOf, toReplicaId } from '#raft';
 import { StorageFailure, Wal } from '#storage';
 import type { LogRecord } from '../../../src/storage/log-records.ts';
-import { decodeBatchHeader, decodeSegmentHeader, type LogEnd, SECTOR_BYTES } from '../../../src/storage/wal-format.ts';
+import { filledEnd } from '../../../src/storage/sectors.ts';
+import {
+  BATCH_HEADER_BYTES,
+  decodeSegmentHeader,
+  type LogEnd,
+  SECTOR_BYTES,
+  SECTOR_CONTENT_BYTES,
+} from '../../../src/storage/wal-format.ts';
 import {
   type BatchRecords,
   type SegmentContext,
@@ -20,26 +28,31 @@ import {
 import { encode, RecordSource, seededDraw } from '../../support/log-model.ts';
 import { MemoryDisk } from '../../support/memory-disk.ts';
 import { IS_LONG } from '../../support/runs.ts';
-import { IDENTITY } from '../../support/small-log.ts';
+import { checkpoint, entries, IDENTITY, segments, vote } from '../../support/small-log.ts';
 
 const SEGMENT_BYTES = 64 * 1024;
-const PATH = 'wal/000000000001.wal';
+const NUMBER = 3;
+const PATH = 'wal/000000000003.wal';
 const MEMBERSHIP = membershipOf([1, 2, 3].map(toReplicaId));
-const FIRST: LogEnd = { seq: 0, crc: 0, offset: SECTOR_BYTES };
+/** Groups beside those of `RecordSource`. */
+const OTHER_GROUPS = 2 ** 20;
 
-const disk = fullSegment();
+/** `old` is what the file contained as segment 1. */
+const { disk, old } = fullSegment();
 const original = disk.file(PATH).slice();
+const FIRST: LogEnd = { ...previousOf(original), offset: SECTOR_BYTES };
 /** Positions before each batch. The last one is the end of the log. */
 const cursors: readonly LogEnd[] = [FIRST, ...endsOf(original)];
 const end = cursors.at(-1) ?? FIRST;
 const lastBatch = cursors.at(-2) ?? FIRST;
 
 /** External knowledge: the guard is as old as possible, or exact. */
-const STALE: SegmentContext = { isLast: true, syncedThrough: 0, firstSeq: 1 };
+const STALE: SegmentContext = { isLast: true, syncedThrough: 0, firstSeq: FIRST.seq + 1, number: NUMBER };
 const EXACT: SegmentContext = { ...STALE, syncedThrough: end.seq };
 const FOLLOWED: SegmentContext = { ...STALE, isLast: false };
 
 const STRIDE = IS_LONG ? 1 : 31;
+const scratch = new Uint8Array(SEGMENT_BYTES);
 
 describe('a segment of 64 KiB', { timeout: 120_000 }, () => {
   it('is scanned to its end, and has the properties that the tests below need', () => {
@@ -48,9 +61,9 @@ describe('a segment of 64 KiB', { timeout: 120_000 }, () => {
     expect(end.offset).toBeGreaterThan(SEGMENT_BYTES * 0.9);
     expect(end.offset).toBeLessThan(SEGMENT_BYTES - 4 * SECTOR_BYTES);
     expect((end.offset - lastBatch.offset) / SECTOR_BYTES).toBeGreaterThan(5);
-    const view = new DataView(original.buffer);
-    const masked = cursors.filter(({ offset }) => (decodeBatchHeader(original, view, offset)?.mask ?? 0) !== 0);
-    expect(masked.length).toBeGreaterThan(1);
+    // Old batches, in the sectors after the end and behind those of the last batch.
+    expect(Buffer.from(original.subarray(end.offset)).includes('CBAT')).toBe(true);
+    expect(Buffer.from(old.subarray(lastBatch.offset, end.offset)).includes('CBAT')).toBe(true);
   });
 
   it('is rejected with any flipped bit in its header (W2)', () => {
@@ -75,16 +88,19 @@ describe('a segment of 64 KiB', { timeout: 120_000 }, () => {
     expect(wrong).toEqual([]);
   });
 
-  it('is torn or corrupt with any flipped bit after its last batch (W4)', () => {
+  it('ends with its last batch with any flipped bit after it, and is torn or corrupt if that is in a tag (W4)', () => {
     const bytes = original.slice();
     const wrong = bits(end.offset, SEGMENT_BYTES).filter((bit) => {
       flip(bytes, bit);
       const asLast = scan(bytes, end, EXACT);
       const followed = scan(bytes, end, FOLLOWED);
       flip(bytes, bit);
+      if (asLast.last !== end) return true;
+      const isInTag = (bit >> 3) % SECTOR_BYTES >= SECTOR_CONTENT_BYTES;
+      if (!isInTag) return asLast.end.kind !== 'clean' || followed.end.kind !== 'clean';
       // The sector in which a batch would begin is not lost, so no crash can have left this; later sectors can be.
       const expected = bit < 8 * (end.offset + SECTOR_BYTES) ? 'corrupt' : 'torn';
-      return asLast.end.kind !== expected || followed.end.kind !== 'corrupt' || asLast.last !== end;
+      return asLast.end.kind !== expected || followed.end.kind !== 'corrupt';
     });
     expect(wrong).toEqual([]);
   });
@@ -104,14 +120,13 @@ describe('a segment of 64 KiB', { timeout: 120_000 }, () => {
   it('ends with the last complete batch when nothing after an offset reached the disk (W4)', () => {
     const bytes = original.slice();
     const wrong: string[] = [];
-    let isChanged = false;
     for (let from = end.offset - 1; from >= SECTOR_BYTES; from--) {
-      isChanged ||= bytes[from] !== 0;
-      bytes[from] = 0;
-      if (!isChanged || (from % STRIDE > 0 && from % SECTOR_BYTES > 0)) continue;
+      bytes[from] = old[from] ?? 0;
+      // The numbers of both segments differ in the first byte of the tag.
+      if (from % SECTOR_BYTES > SECTOR_CONTENT_BYTES || (from % STRIDE > 0 && from % SECTOR_BYTES > 0)) continue;
       const cursor = cursorAt(from);
       const { last, end: verdict } = scan(bytes, cursor, STALE);
-      const isAsExpected = expectedWithout(from, cursor).includes(verdict.kind);
+      const isAsExpected = verdict.kind === expectedWithout(from, cursor);
       if (last !== cursor || !isAsExpected) wrong.push(`${from}: ${verdict.kind} after batch ${last.seq}`);
       if (scan(bytes, cursor, EXACT).end.kind !== 'corrupt') wrong.push(`${from} in spite of the guard`);
     }
@@ -135,21 +150,22 @@ describe('the last batch of a segment', () => {
 
   it('is corrupt when a sector was lost and a record outside it is wrong (W4)', () => {
     const bytes = withoutSectors(1 << ((end.offset - lastBatch.offset) / SECTOR_BYTES - 1));
-    const firstPayload = lastBatch.offset + 44 + 36;
+    const firstPayload = lastBatch.offset + BATCH_HEADER_BYTES + 36;
     bytes[firstPayload] = (bytes[firstPayload] ?? 0) ^ 1;
     expect(scan(bytes, lastBatch, STALE).end).toMatchObject({ kind: 'corrupt', found: /touches no lost sector/ });
   });
 
   it('is corrupt when bytes follow it, even if it lost a sector (W4)', () => {
     const bytes = withoutSectors(2);
-    bytes[end.offset + 2 * SECTOR_BYTES] = 1;
+    const tag = lastBatch.offset + SECTOR_CONTENT_BYTES;
+    bytes.copyWithin(end.offset + 2 * SECTOR_BYTES + SECTOR_CONTENT_BYTES, tag, tag + 4);
     expect(scan(bytes, lastBatch, STALE).end).toMatchObject({ kind: 'corrupt', found: /bytes stand behind it/ });
   });
 
   it('is corrupt when a complete batch follows the lost sector in which it began (W4)', () => {
     const bytes = original.slice();
     const before = cursors.at(-3) ?? FIRST;
-    bytes.fill(0, before.offset, before.offset + SECTOR_BYTES);
+    bytes.set(old.subarray(before.offset, before.offset + SECTOR_BYTES), before.offset);
     expect(scan(bytes, before, STALE).end).toMatchObject({ kind: 'corrupt', found: /another batch stands behind it/ });
   });
 });
@@ -166,12 +182,12 @@ it.each([
 });
 
 it('a batch is corrupt when it continues another log than the previous batch (W3)', () => {
-  const other = fullSegment(99).file(PATH);
+  const other = fullSegment(99).disk.file(PATH);
   const bytes = original.slice();
   const fourth = cursors[3] ?? FIRST;
   bytes.set(other.subarray(fourth.offset), fourth.offset);
   expect(scan(bytes, FIRST, STALE).end.kind).toBe('corrupt');
-  expect(scan(bytes, FIRST, STALE).last.seq).toBe(3);
+  expect(scan(bytes, FIRST, STALE).last.seq).toBe(FIRST.seq + 3);
 });
 
 it('a batch is corrupt when two of its records, each of them valid, are swapped (W2)', () => {
@@ -182,42 +198,61 @@ it('a batch is corrupt when two of its records, each of them valid, are swapped 
     return { kind: 'hard-state', group: toGroupId(group), hardState: { term, vote: group } } as const;
   });
   wal.append([encode(records)]);
-  const bytes = made.file(PATH).slice();
+  const bytes = made.file('wal/000000000001.wal').slice();
   const found: BatchRecords[] = [];
-  scanBatches(segmentBytes(bytes), FIRST, STALE, (batch) => void found.push(batch.records));
-  const { from = 0, to = 0, shift = 0 } = found.at(-1) ?? {};
-  const middle = (from + to) / 2 + shift;
-  const second = bytes.slice(middle, to + shift);
-  bytes.copyWithin(middle, from + shift, middle);
-  bytes.set(second, from + shift);
-  expect(scan(bytes, FIRST, STALE).end).toMatchObject({
+  const first = { seq: 0, crc: 0, offset: SECTOR_BYTES };
+  const context = { isLast: true, syncedThrough: 0, firstSeq: 1, number: 1 };
+  scanBatches(segmentBytes(bytes.slice()), first, context, (batch) => void found.push(batch.records));
+  // Both are in one sector.
+  const { from = 0, to = 0 } = found.at(-1) ?? {};
+  const middle = (from + to) / 2;
+  const second = bytes.slice(middle, to);
+  bytes.copyWithin(middle, from, middle);
+  bytes.set(second, from);
+  expect(scan(bytes, first, context).end).toMatchObject({
     kind: 'corrupt',
     found: /records that are not those of batch/,
   });
 });
 
-/** Allowed results when all bytes after `from` are missing. A crash cannot lose half a sector. */
-function expectedWithout(from: number, cursor: LogEnd): readonly SegmentEnd['kind'][] {
-  if (cursor === FIRST) return ['corrupt'];
-  if (from === cursor.offset) return ['clean'];
-  return from % SECTOR_BYTES === 0 ? ['torn'] : ['torn', 'corrupt'];
+/** Result when all bytes from `from` on are old. The tag is at the end, so all of its sector is then old. */
+function expectedWithout(from: number, cursor: LogEnd): SegmentEnd['kind'] {
+  if (cursor === FIRST) return 'corrupt';
+  return from < cursor.offset + SECTOR_BYTES ? 'clean' : 'torn';
 }
 
-/** A segment that is almost full of batches of all sizes, some with zeros in them and a mask. */
-function fullSegment(seed = 42): MemoryDisk {
+/** A segment that is almost full of batches of all sizes, some with zeros in them. Its file was segment 1. */
+function fullSegment(seed = 42): { readonly disk: MemoryDisk; readonly old: Uint8Array } {
   const draw = seededDraw(seed);
   const made = new MemoryDisk();
   const { wal } = Wal.open('wal', { identity: IDENTITY, segmentBytes: SEGMENT_BYTES, disk: made });
-  const source = new RecordSource(draw, { groups: 3, payloadBytesMax: 1200 });
-  const isFilled = (): boolean => made.file(PATH).findLastIndex((byte) => byte !== 0) > SEGMENT_BYTES * 0.86;
+  wal.append([vote()]);
+  let index = 0;
+  const fillUntil = (segment: number): void => {
+    while (segments(made).at(-1) !== segment) wal.append([entries(++index, 1, 600)]);
+  };
+  fillUntil(2);
+  const first = made.file('wal/000000000001.wal').slice();
+  wal.append([checkpoint(index)]);
+  wal.tidy();
+  fillUntil(NUMBER);
+  const source = new RecordSource(draw, { groups: 3, payloadBytesMax: 1200, firstGroup: OTHER_GROUPS });
+  const view = new DataView(made.file(PATH).buffer);
+  const isFilled = (): boolean => filledEnd(view, SECTOR_BYTES, SEGMENT_BYTES, NUMBER) > SEGMENT_BYTES * 0.86;
   while (!isFilled()) wal.append([encode(source.batch(1 + draw(8)))]);
   wal.append([encode(lastRecords(draw))]);
-  return made;
+  return { disk: made, old: first };
+}
+
+function previousOf(segment: Uint8Array): LogEnd {
+  const header = decodeSegmentHeader(segment);
+  if (typeof header === 'string') throw new Error(header);
+  return header.previous;
 }
 
 /** The records of the last batch. It has a few sectors with text, zeros, and a membership. */
 function lastRecords(draw: (below: number) => number): readonly LogRecord[] {
-  const group = toGroupId(2 ** 20);
+  const group = toGroupId(2 * OTHER_GROUPS);
   const term = toTerm(1);
   const text = Uint8Array.from({ length: 1500 }, () => 32 + draw(90));
   return [
@@ -232,22 +267,25 @@ function withoutSectors(lost: number): Uint8Array {
   const bytes = original.slice();
   for (let place = 0; lastBatch.offset + place * SECTOR_BYTES < end.offset; place++) {
     const at = lastBatch.offset + place * SECTOR_BYTES;
-    if ((lost & (1 << place)) !== 0) bytes.fill(0, at, at + SECTOR_BYTES);
+    if ((lost & (1 << place)) !== 0) bytes.set(old.subarray(at, at + SECTOR_BYTES), at);
   }
   return bytes;
 }
 
+/** Scans a copy. */
 function scan(
   bytes: Uint8Array,
   from: LogEnd,
   context: SegmentContext,
 ): { readonly last: LogEnd; readonly end: SegmentEnd } {
-  return scanBatches(segmentBytes(bytes), from, context, () => undefined);
+  scratch.set(bytes);
+  return scanBatches(segmentBytes(scratch), from, context, () => undefined);
 }
 
 function endsOf(bytes: Uint8Array): readonly LogEnd[] {
   const ends: LogEnd[] = [];
-  scanBatches(segmentBytes(bytes), FIRST, { isLast: true, syncedThrough: 0, firstSeq: 1 }, (batch) => {
+  const context = { isLast: true, syncedThrough: 0, firstSeq: FIRST.seq + 1, number: NUMBER };
+  scanBatches(segmentBytes(bytes.slice()), FIRST, context, (batch) => {
     ends.push(batch.end);
     return undefined;
   });

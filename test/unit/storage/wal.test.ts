@@ -8,6 +8,7 @@ import { fileError } from '../../support/file-names.ts';
 import { encode, stateOf } from '../../support/log-model.ts';
 import { type DiskStep, MemoryDisk, NOTHING_SURVIVES } from '../../support/memory-disk.ts';
 import {
+  checkpoint,
   entries,
   entryOf,
   failureOf,
@@ -123,6 +124,54 @@ it('a full segment costs the next append only a rename when the spare is ready (
   expect(index).toBeGreaterThan(10);
 });
 
+describe('the file of a segment that is not needed any more', () => {
+  it('becomes a later segment, without zeros in between (W5, W13)', async () => {
+    const disk = new MemoryDisk();
+    const { wal } = openLog(disk);
+    wal.append([vote()]);
+    const next = await released(disk, wal);
+    const steps = watch(disk);
+    let index = next;
+    for (; segments(disk).at(-1) !== 3; index++) wal.append([entries(index, 1, 400)]);
+    expect(steps.filter(({ kind, path }) => kind === 'create' || path.endsWith('.spare'))).toEqual([
+      // Header and summary.
+      { kind: 'write', path: expect.stringMatching(/spare$/) },
+      { kind: 'write', path: expect.stringMatching(/spare$/) },
+      { kind: 'sync', path: expect.stringMatching(/spare$/) },
+    ]);
+    for (const same of [disk.afterProcessDeath(), disk.afterPowerLoss(NOTHING_SURVIVES)]) {
+      expect(stateOf(openLog(same).recovered).groups[GROUP]?.entries.at(-1)?.index).toBe(index - 1);
+    }
+  });
+
+  it('has lost its name durably before it is written', async () => {
+    const disk = new MemoryDisk();
+    const { wal } = openLog(disk);
+    wal.append([vote()]);
+    const next = await released(disk, wal);
+    // A power loss before the first write into the file.
+    const before = disk.afterPowerLoss(NOTHING_SURVIVES);
+    expect(segments(before)).toEqual([2]);
+    expect(stateOf(openLog(before).recovered).groups[GROUP]?.entries.at(-1)?.index).toBe(next - 1);
+  });
+
+  it('ends before a batch that did not reach it, where it has old batches (W4)', async () => {
+    const disk = new MemoryDisk();
+    const { wal } = openLog(disk);
+    wal.append([vote()]);
+    let index = await released(disk, wal);
+    for (; segments(disk).at(-1) !== 3; index++) wal.append([entries(index, 1, 400)]);
+    failOnce(disk, (step) => step.kind === 'sync' && step.path.endsWith('3.wal'), 'EIO');
+    expect(() => wal.append([entries(index, 8, 400)])).toThrow('EIO');
+    const lost = disk.afterPowerLoss(NOTHING_SURVIVES);
+    expect(Buffer.from(lost.file('wal/000000000003.wal').subarray(SEGMENT_BYTES / 2)).includes('CBAT')).toBe(true);
+    const { wal: reopened, recovered } = openLog(lost);
+    expect(recovered.groups.get(GROUP)?.entries.at(-1)?.index).toBe(index - 1);
+    reopened.append([entries(index, 1, 5)]);
+    expect(openLog(lost).recovered.groups.get(GROUP)?.entries.at(-1)).toMatchObject({ index });
+  });
+});
+
 it('a full segment has no successor when there are more groups than half a segment can name', () => {
   const { wal } = openLog(new MemoryDisk());
   const manyVotes = new RecordWriter();
@@ -166,12 +215,14 @@ describe('a failure', () => {
   it('for lack of space in the background is ignored: the log continues without a spare (W13)', async () => {
     const disk = new MemoryDisk();
     const { wal } = openLog(disk);
-    wal.append([vote(), entries(1, 4, 400)]);
-    failOnce(disk, (step) => step.path.endsWith('.spare') && step.kind === 'write', 'ENOSPC');
+    wal.append([vote(), entries(1, 20, 400)]);
+    let failures = 0;
+    failOnce(disk, (step) => step.path.endsWith('.spare') && step.kind === 'write' && ++failures > 0, 'ENOSPC');
     wal.tidy();
     await settled();
+    expect(failures).toBe(1);
     expect(disk.list('wal').filter((name) => name.endsWith('.spare'))).toEqual([]);
-    for (let index = 5; index < 100; index++) {
+    for (let index = 21; index < 100; index++) {
       wal.append([entries(index, 1, 400)]);
       wal.tidy();
       await settled();
@@ -182,11 +233,11 @@ describe('a failure', () => {
   it('of the disk in the background stops the log (W7)', async () => {
     const disk = new MemoryDisk();
     const { wal } = openLog(disk);
-    wal.append([vote(), entries(1, 4, 400)]);
+    wal.append([vote(), entries(1, 20, 400)]);
     failOnce(disk, (step) => step.path.endsWith('.spare') && step.kind === 'sync', 'EIO');
     wal.tidy();
     await settled();
-    expect(() => wal.append([entries(5, 1)])).toThrow(/spare could not be written \(EIO/);
+    expect(() => wal.append([entries(21, 1)])).toThrow(/spare could not be written \(EIO/);
     await wal.close();
   });
 });
@@ -227,9 +278,15 @@ it('a log that is opened overwrites a torn batch with zeros, and then with recor
   expect(openLog(torn).recovered.groups.get(GROUP)?.entries.at(-1)).toMatchObject({ index: next });
 });
 
-function checkpoint(index: number): EncodedRecords {
-  const at = { ...NO_CHECKPOINT, index: toLogIndex(index), term: TERM, revision: toRevision(index) };
-  return encode([{ kind: 'checkpoint', group: GROUP, checkpoint: at }]);
+/** Fills segment 1 and releases it. Returns the index of the next entry. */
+async function released(disk: MemoryDisk, wal: Wal): Promise<number> {
+  let index = 1;
+  for (; segments(disk).at(-1) !== 2; index++) wal.append([entries(index, 1, 400)]);
+  wal.append([checkpoint(index - 1), entries(index, 1)]);
+  wal.tidy();
+  await settled();
+  expect(segments(disk)).toEqual([2]);
+  return index + 1;
 }
 
 function logStart(index: number, term: number = TERM): EncodedRecords {
