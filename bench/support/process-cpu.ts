@@ -1,8 +1,13 @@
-/** CPU time, memory and written bytes of a process with all its threads, from /proc (Linux only). */
-import { readdirSync, readFileSync } from 'node:fs';
+/**
+ * CPU time and memory of a process with all its threads, and bytes written to a disk, from /proc and /sys (Linux only).
+ */
+import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 
 /** USER_HZ, which is always 100 in /proc. */
 const TICKS_PER_SECOND = 100;
+/** Unit of a block device's statistics, whatever its sectors are. */
+const SECTOR_BYTES = 512;
 
 /** User and system seconds of the processes and of their child processes that have ended. */
 export function cpuSeconds(pids: readonly number[]): number {
@@ -50,12 +55,18 @@ export function proportionalBytes(pid: number): number {
   return Number(/^Pss:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1]) * 1024;
 }
 
-/** Bytes that the process, its children and those that it has waited for have sent to disks, by any file. */
-export function writtenBytes(pid: number): number {
-  return processTree(pid).reduce(
-    (total, each) => total + Number(/^write_bytes: (\d+)$/m.exec(procFile(each, 'io'))?.[1] ?? 0),
-    0,
-  );
+/**
+ * Bytes that all processes have written to the disk of the directory, with those that the system had in memory.
+ *
+ * The counter `write_bytes` of a process would not need an otherwise idle disk. But a write into a clean folio of the
+ * page cache counts there as the whole folio, up to 2 MiB, of which the system writes the changed blocks.
+ */
+export function diskWrittenBytes(directory: string): number {
+  execFileSync('sync', ['--file-system', directory]);
+  const { dev } = statSync(directory);
+  const [major, minor] = [(dev >>> 8) & 0xfff, (dev & 0xff) | ((dev >>> 12) & 0xfff00)];
+  const sectors = readFileSync(`/sys/dev/block/${major}:${minor}/stat`, 'utf8').trim().split(/\s+/)[6];
+  return Number(sectors) * SECTOR_BYTES;
 }
 
 /** The process and all its descendants. */

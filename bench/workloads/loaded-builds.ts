@@ -4,7 +4,7 @@ import { loadavg } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Arena } from '../arena.ts';
 import { type Build, SCAN_LOG, SCAN_LOG_BATCHES, startCairn } from '../peers/cairn.ts';
-import { type ResidentMemory, residentMemory, writtenBytes } from '../support/process-cpu.ts';
+import { diskWrittenBytes, type ResidentMemory, residentMemory } from '../support/process-cpu.ts';
 import { spread, table } from '../support/results.ts';
 import { compete, type Plan, type Sample, type Turns } from '../support/sample.ts';
 import { threadTimed } from '../support/thread-times.ts';
@@ -160,6 +160,7 @@ async function loadOnce(arena: Arena, { name, build }: BuildContender, plan: Mem
   const directory = arena.at(`memory-${name}`);
   const node = await startCairn(directory, build);
   try {
+    const before = diskWrittenBytes(directory);
     const load = await loadEvents(node, plan.events);
     const known = { node, events: plan.events };
     const loaded = residentMemory(node.pid);
@@ -170,7 +171,7 @@ async function loadOnce(arena: Arena, { name, build }: BuildContender, plan: Mem
     const read = residentMemory(node.pid);
     await delay(plan.settleSeconds * 1000);
     const rested = residentMemory(node.pid);
-    return { load, written: writtenBytes(node.pid), loaded, scanned, tablesMapped, read, rested };
+    return { load, written: diskWrittenBytes(directory) - before, loaded, scanned, tablesMapped, read, rested };
   } finally {
     await node.stop();
     rmSync(directory, { recursive: true });
