@@ -84,13 +84,6 @@ export const MUTANTS: readonly Mutant[] = [
     breaks: 'an old sector cannot be told from a new one',
   },
   {
-    name: 'segment-recycled-before-its-name-is-gone',
-    file: 'src/storage/wal.ts',
-    find: '        spare.recycle(path);\n        disk.syncDirectory(directory);',
-    replace: '        spare.recycle(path);',
-    breaks: 'a segment that is needed no more comes back with the content of a later one',
-  },
-  {
     name: 'segment-recycled-while-needed',
     file: 'src/storage/wal.ts',
     find: '    while (this.#oldest < this.#active.number && !this.#ledger.isClaimed(this.#oldest)) {',
