@@ -171,6 +171,11 @@ export class ByteWriter {
     this.#length += part.length;
   }
 
+  /** What the other writer has so far, without a view of it. */
+  append(other: ByteWriter): void {
+    this.slice(other.#bytes, 0, other.#length);
+  }
+
   /** The bytes `[from, to)` of `source`; short runs are copied without making a view of them. */
   slice(source: Uint8Array, from: number, to: number): void {
     const count = to - from;

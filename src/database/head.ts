@@ -22,7 +22,14 @@
 import { ByteReader, type ByteWriter } from '#base';
 import { closeRow, openRow, unexpectedRow } from './corruption.ts';
 import { HEAD_KIND, type HeadName, type TimeRowKey } from './keys.ts';
-import { type PackedEntry, PostingBlock, type PostingEntry, PostingPlace, writePosting } from './posting.ts';
+import {
+  type PackedEntry,
+  PostingBlock,
+  type PostingEntry,
+  PostingPlace,
+  readPosting,
+  writePosting,
+} from './posting.ts';
 
 const FORMAT = 3;
 const SPILLED = 1;
@@ -67,7 +74,8 @@ export function tipStride(name: HeadName): number {
   return name.kind === HEAD_KIND.SUBJECT ? SUBJECT_TIP : TYPE_TIP;
 }
 
-export function writeHead(into: ByteWriter, head: HeadFields, inline: Uint8Array): void {
+/** Writes the row of a head up to its entries. */
+export function writeHead(into: ByteWriter, head: HeadFields): void {
   const isSubject = head.name.kind === HEAD_KIND.SUBJECT;
   into.u8(FORMAT);
   into.u8(head.spilled ? SPILLED : 0);
@@ -78,10 +86,9 @@ export function writeHead(into: ByteWriter, head: HeadFields, inline: Uint8Array
   if (!isSubject) into.varint(head.lastWithoutSubject);
   if (!head.spilled) writeTips(into, head);
   into.varint(head.inlineCount);
-  into.bytes(inline);
 }
 
-/** Writes the same as `writeHead`, for a subject with one event. */
+/** Writes the row of a subject with one event, its entry included. */
 export function writeFirstOfSubject(
   into: ByteWriter,
   tip: readonly number[],
@@ -153,6 +160,26 @@ function readTips(row: ByteReader, stride: number, lastRevision: number): number
 /** The newest entries of the list, unpacked. Throws when they are not what the head says. */
 export function inlineEntries(key: Uint8Array, head: HeadContent): PostingBlock {
   return readEntries(key, new ByteReader(head.inline), head.inlineCount);
+}
+
+/**
+ * Moves `last` to the newest entry of the list, and `before` to the one before it. Returns the offset of the newest one
+ * among the inline entries. Throws when they are not what the head says.
+ */
+export function findNewest(
+  key: Uint8Array,
+  { inline, inlineCount }: HeadContent,
+  { before, last }: { readonly before: PostingPlace; readonly last: PostingPlace },
+): number {
+  const row = new ByteReader(inline);
+  let start = 0;
+  for (let place = 0; place < inlineCount; place++) {
+    before.set(last);
+    start = row.at;
+    if (!readPosting(row, last)) throw unexpectedRow(key, `it does not hold ${inlineCount} posting entries`);
+  }
+  closeRow(key, row);
+  return start;
 }
 
 /** The content of a posting chunk. Throws when the row is corrupt. */

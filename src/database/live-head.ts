@@ -6,7 +6,7 @@
  * depend on the list alone, never on when it was flushed (D8).
  */
 import { assert, ByteWriter, copyRange, NO_BYTES } from '#base';
-import { CHUNK_ENTRIES, type HeadContent, type HeadFields, inlineEntries, SUBJECT_TIP, writeChunk } from './head.ts';
+import { CHUNK_ENTRIES, findNewest, type HeadContent, type HeadFields, SUBJECT_TIP, writeChunk } from './head.ts';
 import { HEAD_KIND, type HeadKind, type HeadName, type RowKeys } from './keys.ts';
 import { type PackedEntry, PostingPlace, writePosting } from './posting.ts';
 import type { TipRow } from './small-rows.ts';
@@ -132,9 +132,14 @@ export class LiveHead implements HeadFields {
   /** The head of a row. Throws when the row's entries are corrupt. */
   static from(content: HeadContent, key: Uint8Array): LiveHead {
     const head = new LiveHead(content.name, content.id);
-    const block = inlineEntries(key, content);
-    const entry = new PostingPlace();
-    for (let place = 0; place < block.count; place++) head.#push(block.moveTo(place, entry));
+    const before = new PostingPlace();
+    const start = findNewest(key, content, { before, last: head.last });
+    if (start > 0) {
+      head.#packed = new ByteWriter(PACKED_START_BYTES);
+      head.#packed.slice(content.inline, 0, start);
+      head.#packedLast = before;
+    }
+    head.inlineCount = content.inlineCount;
     head.firstRevision = content.firstRevision;
     head.lastRevision = content.lastRevision;
     head.lastWithoutSubject = content.lastWithoutSubject;
@@ -168,7 +173,7 @@ export class LiveHead implements HeadFields {
     if (this.#packed === undefined || this.#packedLast === undefined) {
       scratch.reset();
     } else {
-      into.bytes(this.#packed.view());
+      into.append(this.#packed);
       scratch.set(this.#packedLast);
     }
     writePosting(into, scratch, this.last);

@@ -71,7 +71,6 @@ export class LiveHeads {
   readonly #filter: KeyFilter;
   readonly #hash = new KeyHash();
   readonly #row = new ByteWriter();
-  readonly #inline = new ByteWriter();
   readonly #scratch = new PostingPlace();
   readonly #nextIds = new Map<HeadKind, number>();
   #young = new Map<number, LiveHead>();
@@ -224,9 +223,8 @@ export class LiveHeads {
       writeFirstOfSubject(this.#row, head.tips, head.last, this.#scratch);
       return;
     }
-    this.#inline.reset();
-    head.writeInline(this.#inline, this.#scratch);
-    writeHead(this.#row, head, this.#inline.view());
+    writeHead(this.#row, head);
+    head.writeInline(this.#row, this.#scratch);
   }
 
   /** The last flush is in the store: heads that were not looked up lately may be evicted. */

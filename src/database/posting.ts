@@ -109,7 +109,7 @@ function timeKindOf(last: PackedEntry, entry: PackedEntry): number {
 }
 
 /** Moves `last` to the next entry. False when the bytes are none: the row is corrupt. */
-function readPosting(from: ByteReader, last: PostingPlace): boolean {
+export function readPosting(from: ByteReader, last: PostingPlace): boolean {
   const first = from.varint();
   const revisionDelta = Math.floor(first / FLAGS);
   const timeKind = first % TIME_KINDS;
@@ -184,18 +184,6 @@ export class PostingBlock {
       recordedTimeMs: effectiveMsOf(seconds, nanos) + lag,
       hasStoredId: extra % 2 === 1,
     };
-  }
-
-  /** The entry as it was written. */
-  moveTo(place: number, into: PostingPlace): PostingPlace {
-    const at = place * NUMBERS;
-    into.revision = this.#numbers[at] ?? 0;
-    into.index = this.#numbers[at + 1] ?? 0;
-    into.position = this.#numbers[at + 2] ?? 0;
-    into.seconds = this.#numbers[at + 3] ?? 0;
-    into.nanos = this.#numbers[at + 4] ?? 0;
-    into.extra = this.#numbers[at + 5] ?? 0;
-    return into;
   }
 
   /** The first place whose position is at or after `position`; `count` when there is none. */

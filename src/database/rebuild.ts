@@ -6,7 +6,7 @@
  * 2. The applied row is deleted, then, when that is durable, all rows. A start without it begins again, so a crash
  *    needs no note.
  * 3. Each record writes its rows by the code that wrote them the first time. The applied row is written last, when all
- *    rows before the last slice are durable.
+ *    other rows are durable.
  *
  * Log entries above the durable index are then applied like new ones. A state that already held some of them would
  * decide them differently (D11).
@@ -25,8 +25,6 @@ import { DatabaseReader, type DatabaseSource } from './reader.ts';
 import type { DurablePoint } from './verify.ts';
 import { walkHistory } from './walks.ts';
 
-/** Bytes of records that are indexed between two writes. Meanwhile the thread does nothing else. */
-const SLICE_BYTES = 256 * 1024;
 const FILTER_BYTES_MAX = 64 * 1024 * 1024;
 
 export interface RebuildTarget {
@@ -79,13 +77,16 @@ async function indexHistory(store: KvStore, rebuild: Rebuild): Promise<boolean> 
   const reader = new DatabaseReader(source);
   const writer = new DatabaseWriter({ reader, applied: start, filter, hash: new KeyHash(), segmentBytes });
   const chain = new HistoryChain(source.sha256, start);
+  let writing: Promise<void> = Promise.resolve();
+  /** Begins a write when the last one has ended: a slice is written while this thread indexes the next. */
   const write = async (flushInto: (batch: KvBatch) => void): Promise<void> => {
+    await writing;
     const batch = store.batch();
     flushInto(batch);
-    await store.write(batch);
-    writer.flushed();
+    writing = store.write(batch).then(() => writer.flushed());
+    // The next wait for it throws the failure.
+    writing.catch(() => undefined);
   };
-  let written = 0;
   try {
     for await (const records of walkHistory(new DatabaseReader(source, { lends: true }), { from: 0, to: end })) {
       for (const record of records) {
@@ -93,15 +94,14 @@ async function indexHistory(store: KvStore, rebuild: Rebuild): Promise<boolean> 
         if (fault !== undefined) throw unexpectedRecord(source.group, record.position, fault);
         writer.replay(record);
       }
-      const { applied } = writer;
-      if (applied.end - written < SLICE_BYTES) continue;
       await write((batch) => writer.flushRowsInto(batch));
-      written = applied.end;
-      if (!mayContinue(written)) return false;
+      if (!mayContinue(writer.applied.end)) return false;
     }
   } catch (failure) {
     if (!isFaultOfRow(failure)) throw failure;
     throw failure.with({ unreadable: await firstUnreadable(reader, chain, { from: writer.applied.end, to: end }) });
+  } finally {
+    await writing;
   }
   if (chain.revision !== durable.revision) {
     const fault = `the history ends with revision ${chain.revision}, before ${durable.revision}`;
@@ -110,6 +110,7 @@ async function indexHistory(store: KvStore, rebuild: Rebuild): Promise<boolean> 
   await syncStore();
   writer.advance(durable.index, durable.term);
   await write((batch) => writer.flushInto(batch));
+  await writing;
   await syncStore();
   return true;
 }

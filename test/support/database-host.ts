@@ -46,7 +46,11 @@ export function durableAt(applied: Applied): DurableState {
 export async function rebuild(
   { kv, source }: Pick<DatabaseHost, 'kv' | 'source'>,
   durable: DurableState,
-  options: { readonly segmentBytes?: number; readonly syncStore?: () => Promise<void> } = {},
+  options: {
+    readonly segmentBytes?: number;
+    readonly syncStore?: () => Promise<void>;
+    readonly mayContinue?: () => boolean;
+  } = {},
 ): Promise<void> {
   const { membership } = durable.group;
   await rebuildDerived(kv, source, {

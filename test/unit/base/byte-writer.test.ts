@@ -20,6 +20,16 @@ it('cut bytes keep their content while the writer writes more', () => {
   );
 });
 
+it('appends what another writer has, short or long', () => {
+  const [writer, other] = [new ByteWriter(1), new ByteWriter(1)];
+  for (const length of [0, 5, 2_000]) {
+    other.bytes(new Uint8Array(length).fill(length));
+    writer.append(other);
+  }
+  const five = new Uint8Array(5).fill(5);
+  expect([...writer.view()]).toEqual([...five, ...five, ...new Uint8Array(2_000).fill(2_000)]);
+});
+
 it('short cuts share a buffer, long ones have their own', () => {
   const writer = new ByteWriter();
   const cut = (length: number): Uint8Array => {

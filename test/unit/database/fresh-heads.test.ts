@@ -43,6 +43,7 @@ it('the row of a first event has the bytes of a general head with this event', (
   const name = { kind: HEAD_KIND.SUBJECT, term: NO_BYTES };
   const { revision } = ENTRY;
   const fields = { id: 0, firstRevision: revision, lastRevision: revision, lastWithoutSubject: 0, count: 1 };
-  writeHead(long, { name, ...fields, spilled: false, tips, inlineCount: 1 }, inline.view());
+  writeHead(long, { name, ...fields, spilled: false, tips, inlineCount: 1 });
+  long.bytes(inline.view());
   expect(short.take()).toEqual(long.take());
 });

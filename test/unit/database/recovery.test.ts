@@ -1,6 +1,7 @@
 // Goal: a gap or fault in a history above the durable point is found; rows are made again without any row, and an
 // interrupted rebuild is finished (D11). Method: each fault in turn; a store that fails at each step, and one that then
 // loses any of the writes that were not synced.
+import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { DatabaseError, toLogIndex } from '#base';
 import { DatabaseReader, verifyHistory } from '#database';
@@ -102,7 +103,7 @@ describe('rebuildDerived (D11)', () => {
     return { kv: failing, syncStore: () => step(sync) };
   }
 
-  it.each([2, 3, 4, 5, 6])(
+  it.each([2, 3, 4, 5, 6, 7])(
     'is noticed by the applied row or the end when it is interrupted at step %i, and is finished later',
     async (fatal) => {
       const { host, durable, durableRows } = await fullHost();
@@ -123,14 +124,14 @@ describe('rebuildDerived (D11)', () => {
     const { durable, durableRows } = await fullHost({ kv: stored, last });
     await stored.checkpointFiles();
     let [whole, unsynced] = [0, -1];
-    for (const fatal of [2, 3, 4, 5, 6, 7, 8]) {
+    for (const fatal of [2, 3, 4, 5, 6, 7, 8, 9]) {
       const kv = await stored.crash(() => true);
       const { kv: failing, syncStore } = failingAt(kv, fatal, () => kv.checkpointFiles());
       const outcome = await rebuild({ kv: failing, source: sourceOf(failing) }, durable, { syncStore }).then(
         () => 'rebuilt',
         ({ message }: Error) => message,
       );
-      expect(outcome).toBe(fatal === 8 ? 'rebuilt' : 'The process has ended');
+      expect(outcome).toBe(fatal === 9 ? 'rebuilt' : 'The process has ended');
       unsynced = kv.unsyncedCount;
       for (let kept = 0; kept < 2 ** unsynced; kept++) {
         const after = await kv.crash((number) => (kept & (2 ** number)) > 0);
@@ -143,6 +144,67 @@ describe('rebuildDerived (D11)', () => {
     }
     expect(whole).toBeGreaterThan(0);
     expect(unsynced).toBe(0);
+  });
+
+  /** A history of more than one slice, and a store whose first write of rows ends when the test releases it. */
+  async function slowlyWritten(): Promise<{
+    host: DatabaseHost;
+    durable: DurableState;
+    kv: KvStore;
+    /** Number of reads of the history so far. */
+    reads: () => number;
+    /** Resolves with that number when the first write of rows begins. */
+    begun: Promise<number>;
+    release: () => void;
+  }> {
+    const host = new DatabaseHost();
+    for (let n = 1; n <= 100; n++) await host.apply(transaction(n, 'e', 100));
+    await host.flush();
+    const [begun, released] = [Promise.withResolvers<number>(), Promise.withResolvers<void>()];
+    let reads = 0;
+    const history = withMethods(host.kv.history, {
+      readAll: (...read) => {
+        reads += 1;
+        return host.kv.history.readAll(...read);
+      },
+    });
+    const write: KvStore['write'] = async (batch) => {
+      begun.resolve(reads);
+      await released.promise;
+      await host.kv.write(batch);
+    };
+    const kv = new Proxy(withMethods(host.kv, { write }), {
+      get: (target, name): unknown => (name === 'history' ? history : Reflect.get(target, name)),
+    });
+    const { resolve: release } = released;
+    return { host, durable: durableAt(host.machine.applied), kv, reads: () => reads, begun: begun.promise, release };
+  }
+
+  it('indexes a slice while the one before it is written', async () => {
+    const { host, durable, kv, reads, begun, release } = await slowlyWritten();
+    await rebuild(host, durable);
+    const rows = await dump(host.kv);
+    const rebuilt = rebuild({ kv, source: sourceOf(kv) }, durable);
+    const before = await begun;
+    await setImmediate();
+    expect(reads()).toBe(before + 1);
+    release();
+    await rebuilt;
+    expect(await dump(host.kv)).toEqual(rows);
+  });
+
+  it('writes nothing any more when it has stopped', async () => {
+    const { durable, kv, begun, release } = await slowlyWritten();
+    let hasStopped = false;
+    const stopped = rebuild({ kv, source: sourceOf(kv) }, durable, { mayContinue: () => false });
+    const noted = stopped.then(() => {
+      hasStopped = true;
+    });
+    await begun;
+    await setImmediate();
+    expect(hasStopped).toBe(false);
+    release();
+    await noted;
   });
 
   it('needs no row: the catalog and the log have all that the history has not (C9)', async () => {

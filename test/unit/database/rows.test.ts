@@ -29,6 +29,7 @@ import {
   writeHead,
 } from '../../../src/database/head.ts';
 import { GROUP_PREFIX_BYTES, HEAD_KIND, type HeadName } from '../../../src/database/keys.ts';
+import { LiveHead } from '../../../src/database/live-head.ts';
 import { extraOf, PostingBlock, type PostingEntry, PostingPlace, writePosting } from '../../../src/database/posting.ts';
 import {
   type ControlToWrite,
@@ -50,6 +51,7 @@ import { eventBytes } from '../../support/events.ts';
 const KEY = Uint8Array.of(1, 0, 0, 0, 7, 2, 5, 9);
 const OWN_TIME = { recordedTimeMs: 9000, hasStoredId: true };
 const ENTRY: PostingEntry = { revision: 9, index: 0, position: 50, seconds: 7, nanos: 5, ...OWN_TIME };
+const HEAD = { id: 0, firstRevision: 1, lastRevision: 9, lastWithoutSubject: 0, count: 99, spilled: false, tips: [] };
 const u48 = fc.integer({ min: 0, max: 2 ** 48 });
 const hash = fc.uint8Array({ minLength: 32, maxLength: 32 });
 
@@ -186,10 +188,37 @@ it('heads decode to what was encoded', () => {
         inlineCount: list.length,
         inline: packed(list),
       };
-      const row = rowOf((into) => writeHead(into, head, head.inline));
+      const row = rowOf((into) => {
+        writeHead(into, head);
+        into.bytes(head.inline);
+      });
       const read = readHead(name, KEY, row);
       expect(read).toEqual(head);
       expect(unpacked(inlineEntries(KEY, read))).toEqual(list);
+    }),
+  );
+});
+
+it("a writer's head that is read from its row continues its list", () => {
+  const name = { kind: HEAD_KIND.SUBJECT, term: encodeUtf8('s-1') };
+  fc.assert(
+    fc.property(fc.tuple(entries(CHUNK_ENTRIES), entries(1)), ([list, more]) => {
+      fc.pre(list.length > 0);
+      const [last] = list.slice(-1);
+      const all = [
+        ...list,
+        ...more.map((next) => ({ ...next, revision: (last?.revision ?? 0) + 1, position: 2 ** 51 })),
+      ];
+      const content = { ...HEAD, name, inlineCount: list.length, inline: packed(list) };
+      expect(() => LiveHead.from({ ...content, inlineCount: list.length + 1 }, KEY)).toThrow('does not hold');
+      expect(() => LiveHead.from({ ...content, inlineCount: list.length - 1 }, KEY)).toThrow('bytes follow');
+      const head = LiveHead.from(content, KEY);
+      for (const { recordedTimeMs, hasStoredId, ...place } of all.slice(list.length)) {
+        const extra = extraOf({ ...place, storedId: hasStoredId ? 'other' : undefined }, recordedTimeMs);
+        if (head.inlineCount < CHUNK_ENTRIES) head.append({ ...place, extra }, true);
+      }
+      const inline = written((into) => head.writeInline(into, new PostingPlace()));
+      expect(inline).toEqual(packed(all.slice(0, head.inlineCount)));
     }),
   );
 });
@@ -199,7 +228,10 @@ it('every flipped bit of heads and chunks is found (D1)', () => {
   const name = { kind: HEAD_KIND.STREAM, term: encodeUtf8('orders') };
   const inline = packed(list);
   const head = { name, id: 1, firstRevision: 1, lastRevision: 3, lastWithoutSubject: 2, count: 3 };
-  const row = rowOf((into) => writeHead(into, { ...head, spilled: false, tips: [1, 3, 2], inlineCount: 3 }, inline));
+  const row = rowOf((into) => {
+    writeHead(into, { ...head, spilled: false, tips: [1, 3, 2], inlineCount: 3 });
+    into.bytes(inline);
+  });
   expect(unnoticedFlips(row, (flipped) => readHead(name, KEY, flipped))).toEqual([]);
   const chunk = rowOf((into) => writeChunk(into, 3, inline));
   expect(unpacked(readChunk(KEY, chunk))).toEqual(list);
