@@ -44,10 +44,10 @@ export interface CoreLimits {
   readonly snapshotsMax: number;
   /** Approximate size of a part of a snapshot; a larger transaction is a part of its own. */
   readonly snapshotPartBytes: number;
-  /** Bytes of a snapshot that are in flight, or received and not installed yet. */
+  /** Bytes of a snapshot that are in flight. */
   readonly snapshotWindowBytes: number;
-  /** Pause after an installation, as a share of its duration. */
-  readonly snapshotRestShare: number;
+  /** Bytes of a snapshot that are in flight, or received and not installed yet; `memoryBytesMax` may allow fewer. */
+  readonly snapshotHeldBytesMax: number;
   /** Time without a part after which it is requested again, and further time until the transfer fails. */
   readonly snapshotAskMs: number;
   readonly snapshotGiveUpMs: number;
@@ -143,9 +143,9 @@ export const LIMITS: CoreLimits = {
   snapshotsMax: 2,
   // Beyond 64 KiB, a frame costs more per byte.
   snapshotPartBytes: 56 * KIBIBYTE,
-  // Each installation ends with syncs, during which nothing else happens: smaller windows would cause too many.
   snapshotWindowBytes: 4 * MEBIBYTE,
-  snapshotRestShare: 0.5,
+  // Each installation ends with syncs: with less to install there would be more of them.
+  snapshotHeldBytesMax: 16 * MEBIBYTE,
   snapshotAskMs: 1000,
   snapshotGiveUpMs: 10_000,
   leaderWaitMs: 5000,

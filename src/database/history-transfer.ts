@@ -61,10 +61,10 @@ export class HistoryExport {
     const { index, term, end: to } = this.#mark;
     if (this.#at >= to) return { data: new Uint8Array(0), last: { index, term }, isLast: true };
     this.#reader.release();
-    const { records, bytes, end } = await this.#reader.records({ from: this.#at, to }, bytesMax);
+    const { bytes, end, place } = await this.#reader.recordBytes({ from: this.#at, to }, bytesMax);
     this.#at = end;
     const isLast = end === to;
-    return { data: bytes.slice(), last: (isLast ? undefined : records.at(-1)?.place) ?? { index, term }, isLast };
+    return { data: bytes.slice(), last: isLast ? { index, term } : place, isLast };
   }
 }
 

@@ -21,6 +21,7 @@ import {
   controlLength,
   type LogPlace,
   RECORD_BYTES_MIN,
+  type RecordsEnd,
   readBody,
   readControlHead,
   readFrame,
@@ -30,6 +31,7 @@ import {
   recordLength,
   type StoredRecord,
   type StoredTransaction,
+  skipRecords,
   type TransactionHead,
 } from './record.ts';
 import { readNumberRow, readTipRow, type TipRow } from './small-rows.ts';
@@ -211,6 +213,15 @@ export class DatabaseReader {
       if (typeof records === 'string') throw unexpectedRecord(this.source.group, from, records);
       const end = records?.at(-1)?.end ?? from;
       return records && { records, bytes: all.subarray(0, end - from), end };
+    });
+  }
+
+  /** The bytes of the same records, which are not parsed. */
+  async recordBytes({ from, to }: HistoryRange, bytes: number): Promise<RecordsEnd & { readonly bytes: Uint8Array }> {
+    return this.#read({ from, to }, bytes, (all, wanted) => {
+      const last = skipRecords(all.subarray(0, wanted), from);
+      if (typeof last === 'string') throw unexpectedRecord(this.source.group, from, last);
+      return last && { ...last, bytes: all.subarray(0, last.end - from) };
     });
   }
 

@@ -219,6 +219,25 @@ export function readRecords(bytes: Uint8Array, base: number): readonly StoredRec
   return records;
 }
 
+/** Where whole records end, and the place of the last of them in the log. */
+export interface RecordsEnd {
+  readonly end: number;
+  readonly place: LogPlace;
+}
+
+/** The end of the records that `readRecords` would return, from their frames alone. */
+export function skipRecords(bytes: Uint8Array, base: number): RecordsEnd | string | undefined {
+  let last: RecordsEnd | undefined;
+  for (let at = 0; at < bytes.length; ) {
+    const frame = readFrame(bytes, at, base);
+    if (typeof frame === 'string') return last ?? frame;
+    if (frame === undefined || frame.to > bytes.length) return last;
+    last = { end: base + frame.to, place: frame.place };
+    at = frame.to;
+  }
+  return last;
+}
+
 /**
  * The control record at `at`, not necessarily with the bytes of the part of a component. Undefined when the bytes end
  * before; as text: why there is none.

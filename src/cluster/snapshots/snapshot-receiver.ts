@@ -5,9 +5,6 @@
  *              ^                 |                        |
  *              +--- a new round, when something was lost  +--- credit for as many more bytes
  *
- * Installing competes with other writes for processor and disk, so after each installation there is a pause, in
- * proportion to its duration: on a busy node both are longer.
- *
  * Each part ends at an index of the log. So the parts that have arrived become a snapshot of their own whenever the
  * group has nothing else to do: small, complete, and never lost again. After a crash or with another leader, the
  * transfer continues where the last one was installed.
@@ -50,10 +47,6 @@ interface Incoming {
   hasLast: boolean;
   heardMs: number;
   askedMs: number;
-  /** Start time of the current installation; undefined when there is none. */
-  beganMs: number | undefined;
-  /** End of the pause before the next installation. */
-  restsUntilMs: number;
 }
 
 /** The parts since the last loss. */
@@ -72,8 +65,13 @@ function roundOf(number: number, standing: Uint8Array): Round {
   return { number, standing, seq: 0, receivedBytes: 0, credit: 0 };
 }
 
+/** Memory of the groups of a node for each byte that a transfer may hold. */
+const MEMORY_PER_TRANSFER = 8;
+
 export class SnapshotReceiver {
   readonly #ports: SnapshotReceiverPorts;
+  readonly #heldBytesMax: number;
+  readonly #windowBytes: number;
   readonly #incoming = new Map<Group, Incoming>();
   /** Parts of the snapshot that is being stepped. */
   #offered: readonly PartToInstall[] = [];
@@ -81,16 +79,13 @@ export class SnapshotReceiver {
 
   constructor(ports: SnapshotReceiverPorts) {
     this.#ports = ports;
+    const { snapshotHeldBytesMax, snapshotWindowBytes, memoryBytesMax } = ports.limits;
+    this.#heldBytesMax = Math.min(snapshotHeldBytesMax, memoryBytesMax / MEMORY_PER_TRANSFER);
+    this.#windowBytes = Math.min(snapshotWindowBytes, this.#heldBytesMax);
   }
 
   get isIdle(): boolean {
     return this.#incoming.size === 0;
-  }
-
-  /** End of the earliest pause; undefined when there is none. */
-  get deadlineMs(): number | undefined {
-    const resting = [...this.#incoming.values()].filter(({ parts }) => parts.length > 0);
-    return resting.length === 0 ? undefined : Math.min(...resting.map(({ restsUntilMs }) => restsUntilMs));
   }
 
   /** Handles a message of a group's leader. */
@@ -153,7 +148,7 @@ export class SnapshotReceiver {
     const before = this.#incoming.get(group);
     if (before !== undefined) this.#drop(before, 'another transfer takes its place');
     const nothing = { parts: [], installing: new Set<CheckedPart>(), bytes: 0, heldBytes: 0, hasLast: false };
-    const times = { startedMs: nowMs, heardMs: nowMs, askedMs: nowMs, beganMs: undefined, restsUntilMs: 0 };
+    const times = { startedMs: nowMs, heardMs: nowMs, askedMs: nowMs };
     const sender = { group, from, transfer, term: content.term };
     const incoming: Incoming = { ...sender, state: undefined, round: roundOf(0, NO_BYTES), ...nothing, ...times };
     if (content.term < group.raft.hardState.term) return this.#post(incoming, { kind: 'end', reason: 'refused' });
@@ -176,10 +171,9 @@ export class SnapshotReceiver {
 
   #ask(each: Incoming): void {
     if (each.state === undefined) return;
-    const { snapshotWindowBytes } = this.#ports.limits;
     each.askedMs = this.#ports.monotonicMs();
     const { round } = each;
-    round.credit = round.receivedBytes + Math.max(0, snapshotWindowBytes - each.heldBytes);
+    round.credit = round.receivedBytes + this.#room(each);
     this.#post(each, { kind: 'ask', round: round.number, credit: round.credit, standing: round.standing });
   }
 
@@ -203,24 +197,20 @@ export class SnapshotReceiver {
 
   #advance(each: Incoming): void {
     if (each.state === undefined) this.#resume(each);
-    if (each.beganMs !== undefined && each.installing.size === 0 && !each.group.isInstalling) this.#rest(each);
-    if (each.restsUntilMs <= this.#ports.monotonicMs()) this.#install(each);
+    this.#install(each);
     if (!this.#incoming.has(each.group)) return;
     if (each.hasLast && each.parts.length === 0 && each.installing.size === 0 && !each.group.isInstalling) {
       this.#post(each, { kind: 'end', reason: 'done' });
       return this.#drop(each, undefined);
     }
-    const { snapshotWindowBytes } = this.#ports.limits;
-    const room = each.round.receivedBytes + snapshotWindowBytes - each.heldBytes - each.round.credit;
-    if (each.state !== undefined && !each.hasLast && room >= snapshotWindowBytes / 4) this.#ask(each);
+    if (each.state === undefined || each.hasLast) return;
+    const { receivedBytes, credit } = each.round;
+    if (receivedBytes + this.#room(each) - credit >= this.#windowBytes / 4) this.#ask(each);
   }
 
-  /** The installation is complete; starts the pause. */
-  #rest(each: Incoming): void {
-    const nowMs = this.#ports.monotonicMs();
-    const { snapshotRestShare, snapshotAskMs } = this.#ports.limits;
-    each.restsUntilMs = nowMs + Math.min(snapshotAskMs, snapshotRestShare * (nowMs - (each.beganMs ?? nowMs)));
-    each.beganMs = undefined;
+  /** Bytes that may be in flight. */
+  #room({ heldBytes }: Incoming): number {
+    return Math.max(0, Math.min(this.#windowBytes, this.#heldBytesMax - heldBytes));
   }
 
   /** Makes a snapshot of the received parts, once the group has nothing else to do. */
@@ -240,10 +230,7 @@ export class SnapshotReceiver {
     this.#offered = parts;
     each.heardMs = this.#ports.monotonicMs();
     this.#ports.step(group, { kind: 'receive', from, message: { kind: 'install-snapshot', term, snapshot } });
-    if (this.#offered.length === 0) {
-      each.beganMs = each.heardMs;
-      return;
-    }
+    if (this.#offered.length === 0) return;
     // The log has it already, or another leader has sent more.
     this.#offered = [];
     this.#forget(each, parts);

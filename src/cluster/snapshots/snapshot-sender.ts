@@ -204,16 +204,16 @@ export class SnapshotSender {
     if (fault !== undefined) return this.#fail(each, fault);
     if (round?.state === undefined || round.isReading || round.sent?.isLast === true) return;
     const { state, held } = round;
-    if (held !== undefined) return this.#sendPart(each, round, { ...held, members: state.members });
-    if (round.sentBytes >= round.credit) return;
+    if (held !== undefined && !this.#sendPart(each, round, { ...held, members: state.members })) return;
+    if (held?.isLast === true || round.sentBytes >= round.credit) return;
     this.#read(each, round, async () => {
       round.held = await state.next(this.#ports.limits.snapshotPartBytes);
     });
   }
 
   /** A part that the link does not accept waits for the next turn. */
-  #sendPart(each: Outgoing, round: Round, part: StatePart & Pick<StateExport, 'members'>): void {
-    if (!this.#post(each, { kind: 'part', round: round.number, seq: round.seq, ...part })) return;
+  #sendPart(each: Outgoing, round: Round, part: StatePart & Pick<StateExport, 'members'>): boolean {
+    if (!this.#post(each, { kind: 'part', round: round.number, seq: round.seq, ...part })) return false;
     const { length } = part.data;
     round.held = undefined;
     round.seq += 1;
@@ -221,7 +221,7 @@ export class SnapshotSender {
     round.sent = part;
     each.bytes += length;
     this.#ports.snapshotObserver.snapshotMoved('sent', nodeOf(each.to), length);
-    this.#ports.turns.again();
+    return true;
   }
 
   #takeEnd(each: Outgoing, reason: EndReason): void {

@@ -37,8 +37,7 @@ export class Snapshots {
   /** Next time to call `tick`; undefined when no transfer is in progress. */
   get deadlineMs(): number | undefined {
     if (this.#sender.isIdle && this.#receiver.isIdle) return undefined;
-    const lookMs = this.#lookedMs + this.#ports.limits.snapshotAskMs / LOOKS;
-    return Math.min(lookMs, this.#receiver.deadlineMs ?? lookMs);
+    return this.#lookedMs + this.#ports.limits.snapshotAskMs / LOOKS;
   }
 
   /** Carries out a `send-snapshot` effect. */

@@ -320,7 +320,7 @@ export interface ClusterSwarm {
 
 /** Small enough that members lag beyond the retained logs, and that snapshots have many parts. */
 function drawGroupLimits(random: Rng): NodeSettings['limits'] {
-  return {
+  const limits = {
     tailBytesMax: random.pick([2, 64, 65_536]) * KIBIBYTE,
     retainedBytesMax: random.pick([4, 1024]) * KIBIBYTE,
     snapshotPartBytes: random.pick([1, 56]) * KIBIBYTE,
@@ -328,6 +328,7 @@ function drawGroupLimits(random: Rng): NodeSettings['limits'] {
     writeEntries: random.pick([1, 8, 64]),
     electionWindowMs: random.pick([1500, 2500]),
   };
+  return { ...limits, snapshotHeldBytesMax: 4 * limits.snapshotWindowBytes };
 }
 
 /** Shorter than many partitions, so that leases of isolated nodes expire. */

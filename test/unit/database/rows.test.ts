@@ -40,6 +40,7 @@ import {
   readRecords,
   readTransaction,
   recordLength,
+  skipRecords,
   writeControl,
   writeRecord,
 } from '../../../src/database/record.ts';
@@ -425,6 +426,12 @@ describe('records', () => {
         const [first] = list;
         expect(readRecords(bytes, base)).toMatchObject(list);
         expect(readRecords(bytes.subarray(0, -1), base) ?? []).toMatchObject(list.slice(0, -1));
+        for (const some of [bytes, bytes.subarray(0, -1)]) {
+          const last = readRecords(some, base)?.at(-1);
+          expect(skipRecords(some, base)).toEqual(
+            typeof last === 'object' ? { end: last.end, place: last.place } : undefined,
+          );
+        }
         expect(readRecordHead(bytes, 0, base)).toBe('it holds no logged transaction');
         // Bytes of the part of a component may be missing.
         const isPart = first?.kind === RECORD.DEFINITION && first.payload[1] === 2;

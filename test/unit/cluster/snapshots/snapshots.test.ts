@@ -3,6 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { CATALOG_GROUP, type GroupId } from '#base';
 import type { CoreLimits } from '#cluster';
+import { databaseKit } from '../../../support/cluster/machine-kit.ts';
 import { ReplicaWorld, startTrio, type WorldNode } from '../../../support/cluster/replica-world.ts';
 
 const TINY: Partial<CoreLimits> = {
@@ -78,17 +79,30 @@ describe('a member that lacks entries that no log has', () => {
     expect([isLost, world.snapshotFaults]).toEqual([true, []]);
   });
 
-  it('pauses after each step for a share of its duration (C16)', async () => {
-    const away = await withOneAway(300, { ...TINY, snapshotRestShare: 2 });
+  it.each<Partial<CoreLimits>>([
+    { snapshotHeldBytesMax: 40_000 },
+    { memoryBytesMax: 8 * 40_000 },
+  ])('holds parts up to %o during a step, and installs them in the next one (C16)', async (limits) => {
+    const away = await withOneAway(900, { ...TINY, ...limits });
     const { world, group, behind } = away;
+    let receivedBytes = 0;
+    world.network.loses = ({ content }) => {
+      if (content.kind === 'part') receivedBytes += content.data.length;
+      return false;
+    };
     await behind.start();
+    const end = (): number => databaseKit.machines.markOf(behind.kv, group)?.end ?? 0;
+    const before = end();
     behind.holdDisk(true);
     await world.until(() => behind.front.readable(group) > 1, 'the first step', 30_000);
-    await world.pass(400);
-    const reached = behind.front.readable(group);
+    await world.pass(1000);
+    const received = before + receivedBytes;
+    expect(received - end()).toBeGreaterThan(40_000 - 4000);
+    expect(received - end()).toBeLessThan(40_000 + 4000);
+    behind.log.sync();
+    await world.pass(1000);
+    expect(end()).toBe(received);
     behind.holdDisk(false);
-    await world.pass(600);
-    expect(behind.front.readable(group)).toBe(reached);
     expect(await caughtUp(away)).toEqual([]);
   });
 });
