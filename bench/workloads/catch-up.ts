@@ -179,15 +179,19 @@ async function measure(cluster: CairnCluster, events: number, plan: Plan): Promi
   phases.push(catching, await phase('afterwards', writers, { nodes, until }));
   await writers.stop();
   const caughtUp = missedAt(target) - missedAt(began);
-  const less = phases
+  const changes = phases
     .filter((each) => each !== catching)
-    .map(({ name, perSecond }) => `${(100 * (1 - catching.perSecond / perSecond)).toFixed(0)} % below ${name}`);
+    .map(({ name, perSecond }) => `${percent(catching.perSecond / perSecond - 1)} against ${name}`);
   const failed = first.failed + writers.failed;
-  const rate = `${(caughtUp / catching.seconds).toFixed(0)} events/s caught up of ${caughtUp}; writes meanwhile ${less.join(', ')}; ${failed} writes failed`;
+  const rate = `${(caughtUp / catching.seconds).toFixed(0)} events/s caught up of ${caughtUp}; writes meanwhile ${changes.join(', ')}; ${failed} writes failed`;
   return [
     { contender: NODES_NAME, text: rate },
     ...phases.map(({ name, text }) => ({ contender: `${NODES_NAME}, ${name}`, text })),
   ];
+}
+
+function percent(change: number): string {
+  return `${change < 0 ? '' : '+'}${(100 * change).toFixed(0)} %`;
 }
 
 /** Waits until the node has at least this revision; returns the node's revision. */
