@@ -113,7 +113,7 @@ export const MUTANTS: readonly Mutant[] = [
       '  return view.getUint32(at + RECORD_OFFSET.crc, true) === checksum(bytes, at + RECORD_OFFSET.chain, end) || true;',
     breaks: 'a flipped bit in an entry is taken for what was written',
     anchor: 'NATS #7549',
-    run: { aimed: true, first: [32] },
+    run: { aimed: true, first: [131] },
   },
   {
     name: 'damage-taken-for-torn',
@@ -122,7 +122,7 @@ export const MUTANTS: readonly Mutant[] = [
     replace: "  if (proof !== 'never') return { kind: 'torn', offset: last.offset, found: damage.found };",
     breaks: 'the log is cut off at the first damage, acknowledged or not',
     anchor: 'NATS #7549',
-    run: { first: [34] },
+    run: { first: [45] },
   },
   {
     name: 'checkpoint-without-file-sync',
