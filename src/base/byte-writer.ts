@@ -171,7 +171,7 @@ export class ByteWriter {
     this.#length += part.length;
   }
 
-  /** What the other writer has so far, without a view of it. */
+  /** Appends the bytes of the other writer, without a view of them. */
   append(other: ByteWriter): void {
     this.slice(other.#bytes, 0, other.#length);
   }

@@ -7,8 +7,8 @@
  *
  * A log that makes checkpoints releases a segment soon after it has begun the next one, so zeros are only written when
  * the current segment is half full and there is no spare. They have four times the pace of the log: when it is three
- * quarters full, the spare is ready. The writes run off this thread, one chunk at a time, and are driven by the progress
- * of the log, so they need no timer and never occupy the disk for longer than one chunk.
+ * quarters full, the spare is ready. The writes run off this thread, one chunk at a time, and are driven by the
+ * progress of the log, so they need no timer and never occupy the disk for longer than one chunk.
  *
  *   W13  A file that was taken has its full size, and in it only zeros and sectors of earlier segments. Taking it
  *        writes nothing when it is ready; when it is not, the rest is written at once, and the caller syncs it.

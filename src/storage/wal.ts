@@ -178,7 +178,7 @@ export class Wal {
   }
 
   /**
-   * W12. Each name is durably removed before the next one, so that a crash never leaves a gap, and before anything is
+   * (W12) Each name is durably removed before the next one, so that a crash never leaves a gap, and before anything is
    * written into its file again.
    */
   #releaseSegments(): void {

@@ -153,8 +153,8 @@ export function optionalFile(help: string): Setting<string> {
 
 /** A name without spaces or control characters, of 1 to `max` characters. */
 export function oneWord(what: string, max: number): SettingType<string> {
-  const { read } = plainText(what, max);
-  return textType(`${what} without spaces, 1 to ${max} characters`, (text) => !/\s/.test(read(text) ?? ' '));
+  const plain = plainText(what, max);
+  return textType(`${what} without spaces, 1 to ${max} characters`, (text) => !/\s/.test(plain.read(text) ?? ' '));
 }
 
 /** `*`, or origins `scheme://host[:port]` as browsers send them, separated by commas and optional spaces. */

@@ -18,7 +18,7 @@ export function drawResizing(random: Rng): Resizing {
   return { kind: 'resize', database, change: random.chance(0.2) ? [draw(), draw()] : [draw()] };
 }
 
-/** Every running node receives the requests, so the leader of the catalog does, too. The damage is at the given node. */
+/** Every running node receives the requests, also the leader of the catalog. The damage is at the given node. */
 export function resize({ database, change }: Resizing, node: SimNode, nodes: readonly SimNode[]): void {
   for (const each of change === 'damage' ? [node] : nodes) {
     const bindings = each.running?.node?.catalog.list() ?? [];

@@ -1,4 +1,4 @@
-// Goal: a replica with a damaged history is replaced (C46), and neither a placement nor a new member waits for it (C47).
+// Goal: a replica with a damaged history is replaced (C46), and no placement or new member waits for it (C47).
 // Method: nodes over a network in memory, some of them with changed bytes in a history.
 import { expect, it } from 'vitest';
 import { CATALOG_GROUP, type GroupId, nodeOf } from '#base';

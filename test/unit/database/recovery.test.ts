@@ -1,7 +1,6 @@
 // Goal: a gap or fault in a history above the durable point is found; rows are made again without any row, and an
 // interrupted rebuild is finished (D11). Method: each fault in turn; a store that fails at each step, and one that then
 // loses any of the writes that were not synced.
-import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { DatabaseError, toLogIndex } from '#base';
 import { DatabaseReader, verifyHistory } from '#database';
@@ -147,64 +146,64 @@ describe('rebuildDerived (D11)', () => {
   });
 
   /** A history of more than one slice, and a store whose first write of rows ends when the test releases it. */
-  async function slowlyWritten(): Promise<{
+  async function slowlyWritten(onWritten: () => void = () => undefined): Promise<{
     host: DatabaseHost;
     durable: DurableState;
     kv: KvStore;
-    /** Number of reads of the history so far. */
-    reads: () => number;
-    /** Resolves with that number when the first write of rows begins. */
-    begun: Promise<number>;
+    /** Resolves when the first write of rows begins. */
+    begun: Promise<void>;
+    /** Resolves with the first read of the history after that. */
+    more: Promise<void>;
     release: () => void;
   }> {
     const host = new DatabaseHost();
     for (let n = 1; n <= 100; n++) await host.apply(transaction(n, 'e', 100));
     await host.flush();
-    const [begun, released] = [Promise.withResolvers<number>(), Promise.withResolvers<void>()];
-    let reads = 0;
+    const begun = Promise.withResolvers<void>();
+    const more = Promise.withResolvers<void>();
+    const released = Promise.withResolvers<void>();
+    let hasBegun = false;
     const history = withMethods(host.kv.history, {
       readAll: (...read) => {
-        reads += 1;
+        if (hasBegun) more.resolve();
         return host.kv.history.readAll(...read);
       },
     });
     const write: KvStore['write'] = async (batch) => {
-      begun.resolve(reads);
+      hasBegun = true;
+      begun.resolve();
       await released.promise;
       await host.kv.write(batch);
+      onWritten();
     };
     const kv = new Proxy(withMethods(host.kv, { write }), {
       get: (target, name): unknown => (name === 'history' ? history : Reflect.get(target, name)),
     });
     const { resolve: release } = released;
-    return { host, durable: durableAt(host.machine.applied), kv, reads: () => reads, begun: begun.promise, release };
+    return { host, durable: durableAt(host.machine.applied), kv, begun: begun.promise, more: more.promise, release };
   }
 
   it('indexes a slice while the one before it is written', async () => {
-    const { host, durable, kv, reads, begun, release } = await slowlyWritten();
+    const { host, durable, kv, begun, more, release } = await slowlyWritten();
     await rebuild(host, durable);
     const rows = await dump(host.kv);
     const rebuilt = rebuild({ kv, source: sourceOf(kv) }, durable);
-    const before = await begun;
-    await setImmediate();
-    expect(reads()).toBe(before + 1);
+    await begun;
+    await more;
     release();
     await rebuilt;
     expect(await dump(host.kv)).toEqual(rows);
   });
 
   it('writes nothing any more when it has stopped', async () => {
-    const { durable, kv, begun, release } = await slowlyWritten();
-    let hasStopped = false;
+    const ends: string[] = [];
+    const { durable, kv, begun, release } = await slowlyWritten(() => ends.push('written'));
     const stopped = rebuild({ kv, source: sourceOf(kv) }, durable, { mayContinue: () => false });
-    const noted = stopped.then(() => {
-      hasStopped = true;
-    });
+    const noted = stopped.then(() => ends.push('stopped'));
     await begun;
-    await setImmediate();
-    expect(hasStopped).toBe(false);
     release();
     await noted;
+    expect(ends).toEqual(['written', 'stopped']);
   });
 
   it('needs no row: the catalog and the log have all that the history has not (C9)', async () => {

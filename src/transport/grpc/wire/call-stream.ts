@@ -63,6 +63,9 @@ function slim(piece: Buffer): Buffer {
 }
 
 const IGNORE = (): void => undefined;
+/** A closed stream takes nothing. */
+const ENDED = (): boolean => false;
+
 export interface PeerConnection {
   readonly streams: ConnectionStreams;
   readonly requests: RequestBytes;
@@ -250,7 +253,7 @@ export class CallStream implements Opening, MessageListener {
     clearTimeout(this.#timer);
     this.#frames.drop();
     this.call?.closed();
-    this.stream.push = Readable.prototype.push;
+    this.stream.push = ENDED;
   }
 
   /**

@@ -79,32 +79,32 @@ describe('a member that lacks entries that no log has', () => {
     expect([isLost, world.snapshotFaults]).toEqual([true, []]);
   });
 
-  it.each<Partial<CoreLimits>>([
-    { snapshotHeldBytesMax: 40_000 },
-    { memoryBytesMax: 8 * 40_000 },
-  ])('holds parts up to %o during a step, and installs them in the next one (C16)', async (limits) => {
-    const away = await withOneAway(900, { ...TINY, ...limits });
-    const { world, group, behind } = away;
-    let receivedBytes = 0;
-    world.network.loses = ({ content }) => {
-      if (content.kind === 'part') receivedBytes += content.data.length;
-      return false;
-    };
-    await behind.start();
-    const end = (): number => databaseKit.machines.markOf(behind.kv, group)?.end ?? 0;
-    const before = end();
-    behind.holdDisk(true);
-    await world.until(() => behind.front.readable(group) > 1, 'the first step', 30_000);
-    await world.pass(1000);
-    const received = before + receivedBytes;
-    expect(received - end()).toBeGreaterThan(40_000 - 4000);
-    expect(received - end()).toBeLessThan(40_000 + 4000);
-    behind.log.sync();
-    await world.pass(1000);
-    expect(end()).toBe(received);
-    behind.holdDisk(false);
-    expect(await caughtUp(away)).toEqual([]);
-  });
+  it.each<Partial<CoreLimits>>([{ snapshotHeldBytesMax: 40_000 }, { memoryBytesMax: 8 * 40_000 }])(
+    'holds parts up to %o during a step, and installs them in the next one (C16)',
+    async (limits) => {
+      const away = await withOneAway(900, { ...TINY, ...limits });
+      const { world, group, behind } = away;
+      let receivedBytes = 0;
+      world.network.loses = ({ content }) => {
+        if (content.kind === 'part') receivedBytes += content.data.length;
+        return false;
+      };
+      await behind.start();
+      const end = (): number => databaseKit.machines.markOf(behind.kv, group)?.end ?? 0;
+      const before = end();
+      behind.holdDisk(true);
+      await world.until(() => behind.front.readable(group) > 1, 'the first step', 30_000);
+      await world.pass(1000);
+      const received = before + receivedBytes;
+      expect(received - end()).toBeGreaterThan(40_000 - 4000);
+      expect(received - end()).toBeLessThan(40_000 + 4000);
+      behind.log.sync();
+      await world.pass(1000);
+      expect(end()).toBe(received);
+      behind.holdDisk(false);
+      expect(await caughtUp(away)).toEqual([]);
+    },
+  );
 });
 
 it('transfers are limited in number, and the others wait for them (C16)', async () => {
