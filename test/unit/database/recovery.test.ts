@@ -201,6 +201,8 @@ describe('rebuildDerived (D11)', () => {
     const stopped = rebuild({ kv, source: sourceOf(kv) }, durable, { mayContinue: () => false });
     const noted = stopped.then(() => ends.push('stopped'));
     await begun;
+    // It would end within these ticks if it did not wait for the write.
+    for (let tick = 0; tick < 100; tick++) await Promise.resolve();
     release();
     await noted;
     expect(ends).toEqual(['written', 'stopped']);
