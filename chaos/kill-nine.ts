@@ -2,15 +2,18 @@
  * Kills one node with SIGKILL under load, again and again. After every restart it checks that no acknowledged
  * transaction is lost or stored twice, that the chain of hashes is unbroken, that databases are created and deleted as
  * acknowledged, and that a subscriber got every event once. Each kill waits until the node has acknowledged something
- * new since its start, otherwise it would prove nothing. The parts are in chaos/support.
+ * new since its start, otherwise it would prove nothing. The node archives its databases, and every second kill comes
+ * while it does. At the end the archive is restored, and the restored node passes the same check of its transactions.
+ * The parts are in chaos/support.
  *
  *   npm run chaos -- --kills 200 [--writers 16] [--seed 1]
  */
 import type { ChildProcess } from 'node:child_process';
-import { mkdtempSync } from 'node:fs';
+import { mkdirSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { archiveChange, archivedUpTo, restoreArchive } from './support/archived.ts';
 import { CatalogChurn, type ChurnSummary } from './support/catalog-churn.ts';
 import { Follower } from './support/follower.ts';
 import { type NodeOptions, type NodeProcess, startNode } from './support/node-process.ts';
@@ -22,12 +25,18 @@ import { type Ledger, Writers } from './support/writers.ts';
 const DATABASE = 'chaos';
 const CATCH_UP_MS = 20_000;
 const EARLY_EVERY = 4;
+/** One of so many kills comes in a round of the archiver. */
+const ARCHIVING_EVERY = 2;
+/** A round takes about as long. */
+const ROUND_MS = 20;
 const PROGRESS_MS_MAX = 30_000;
 
 export interface KillReport extends ProofSummary, ChurnSummary {
   readonly kills: number;
   /** Number of events that the subscriber received. */
   readonly delivered: number;
+  /** Number of transactions on the node that was restored from the archive. */
+  readonly restored: number;
 }
 
 export interface KillPlan {
@@ -54,22 +63,34 @@ interface World {
 /** Runs the plan in `dir`. @throws Error at the first fault. */
 export async function killNine(dir: string, plan: KillPlan): Promise<KillReport> {
   const ledger: Ledger = new Map();
-  const start = (): Promise<NodeProcess> => startNode({ dataDir: dir, onSpawn: plan.onSpawn });
+  const archive = join(dir, 'archive');
+  mkdirSync(archive);
+  const start = (name = 'node'): Promise<NodeProcess> =>
+    startNode({ dataDir: join(dir, name), settings: [`--archive=file://${archive}`], onSpawn: plan.onSpawn });
   let node = await start();
-  const proof = new Proof(await createDatabase(node), ledger);
+  const database = await createDatabase(node);
+  const proof = new Proof(database, ledger);
   const world: World = { ledger, proof, churn: new CatalogChurn(), follower: new Follower(DATABASE) };
   try {
     for (let kill = 1; kill <= plan.kills; kill++) {
-      const isEarly = kill % EARLY_EVERY === 0;
       const before = proof.revision;
-      await loadAndKill(node, world, { kill, writers: plan.writers, loadMs: isEarly ? 0 : plan.loadMs(kill) });
+      const until = (): Promise<unknown> => loadBefore(kill, plan, archive);
+      await loadAndKill(node, world, { kill, writers: plan.writers, until });
       node = await start();
       world.follower.check(await proof.check(node.grpc));
       await world.churn.check(node.grpc);
       plan.report?.(`kill ${kill}: ${proof.revision} revisions, ${proof.revision - before} of them new, nothing lost`);
     }
     await catchUp(node, world);
-    return { kills: plan.kills, ...proof.summary(), ...world.churn.summary, delivered: world.follower.count };
+    await archivedUpTo(archive, database.databaseId, proof.revision);
+    node.kill('SIGKILL');
+    await node.ended;
+    restoreArchive(archive, join(dir, 'restored'));
+    node = await start('restored');
+    const restored = new Proof(database, ledger);
+    await restored.check(node.grpc);
+    const counts = { delivered: world.follower.count, restored: restored.revision };
+    return { kills: plan.kills, ...proof.summary(), ...world.churn.summary, ...counts };
   } finally {
     node.kill('SIGKILL');
     await node.ended;
@@ -79,20 +100,27 @@ export async function killNine(dir: string, plan: KillPlan): Promise<KillReport>
 async function loadAndKill(
   node: NodeProcess,
   { ledger, churn, follower }: World,
-  load: { readonly kill: number; readonly writers: number; readonly loadMs: number },
+  load: { readonly kill: number; readonly writers: number; readonly until: () => Promise<unknown> },
 ): Promise<void> {
   const writers = new Writers({ address: node.grpc, database: DATABASE }, ledger);
   follower.start(node.grpc);
   churn.start(node.grpc);
   writers.start(load.writers);
   const stall = await writers.stall(PROGRESS_MS_MAX);
-  if (stall === undefined) await delay(load.loadMs);
+  if (stall === undefined) await load.until();
   node.kill('SIGKILL');
   await node.ended;
   await Promise.all([writers.stop(), churn.stop(), follower.stop()]);
   const [refusal] = [...writers.refused, ...churn.refusals];
   if (refusal !== undefined) throw new Error(`a writer was refused: ${refusal.message}`);
   if (stall !== undefined) throw new Error(`kill ${load.kill} would prove nothing: ${stall}`);
+}
+
+/** The load between the first new acknowledgement and the kill. */
+async function loadBefore(kill: number, plan: KillPlan, archive: string): Promise<void> {
+  const isArchiving = kill % ARCHIVING_EVERY === 1;
+  if (isArchiving) await archiveChange(archive);
+  if (kill % EARLY_EVERY !== 0) await delay(plan.loadMs(kill) % (isArchiving ? ROUND_MS : Number.POSITIVE_INFINITY));
 }
 
 /** Checks that the subscriber finally receives everything that is stored. */

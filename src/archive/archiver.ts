@@ -95,8 +95,12 @@ export class Archiver {
     if (this.#opened?.newest !== undefined && position === this.#archivedEnd) return 'current';
     const opened = await this.#open();
     if (opened === undefined) return 'waiting';
+    // If the store fails, a manifest may have been created, or the archive may be another one: its disk was replaced.
+    this.#opened = undefined;
     const next = await this.#collect(opened);
-    return typeof next === 'string' ? next : this.#create(opened, next);
+    if (typeof next !== 'string') return this.#create(opened, next);
+    this.#opened = opened;
+    return next;
   }
 
   /** Bytes of the history here that the archive does not have; all of them while it was not read. */
@@ -125,15 +129,24 @@ export class Archiver {
 
   async #isContinued({ newest }: OpenedArchive): Promise<boolean> {
     if (newest === undefined) return true;
-    const { source } = this.#ports;
-    const { database, chainHash, number } = newest.manifest;
-    const { revision } = endOf(newest.manifest);
-    const here = await source.chainHashAt(revision);
-    if (here !== undefined && here !== chainHash) {
-      const fault = `the chain hash of revision ${revision} is ${chainHash} in it, and ${here} on this node`;
+    const { source, newHash } = this.#ports;
+    const { database, chainHash, number, tails } = newest.manifest;
+    const { revision, position } = endOf(newest.manifest);
+    const refuse = (what: string, there: string, here: string): void => {
+      if (here === there) return;
+      const fault = `${what} is ${there} in it, and ${here} on this node`;
       throw new ArchiveFault(manifestObject(database.id, number), fault);
-    }
-    return here !== undefined;
+    };
+    const here = await source.chainHashAt(revision);
+    if (here === undefined) return false;
+    refuse(`the chain hash of revision ${revision}`, chainHash, here);
+    if ((await source.state()).position < position) return false;
+    // Control records have no part in the chain.
+    const tail = tails.at(-1);
+    if (tail === undefined) return true;
+    const records = source.records(tail.end - tail.bytes, tail.end);
+    refuse(`the SHA-256 of the records up to ${tail.end}`, tail.hash, await hashOf(newHash, records));
+    return true;
   }
 
   /** Puts the next objects: sealed segments, and if there is no further one, a tail. */
@@ -198,8 +211,6 @@ export class Archiver {
     const writtenAtMs = clock.nowMs();
     const manifest = { database, number, basis, writer, writtenAtMs, chainHash, segments, tails };
     const bytes = encodeManifest(newHash, manifest);
-    // If the store fails, it is not known whether it was created.
-    this.#opened = undefined;
     if (!(await store.create(manifestObject(database.id, number), contentOf(bytes)))) return 'overtaken';
     this.#ports.onStored?.(bytes.length);
     // While this node slept, others may have created later ones, and retention has removed the one with this number.

@@ -7,6 +7,8 @@
  * ```
  * A crash may leave a file of the first step, whose name begins with `.partial-`; it is no object. The next process
  * that writes to its folder removes it, once it is older than any write.
+ *
+ * The directory itself is not made: while the disk with it is not mounted, nothing is written to another disk.
  */
 import { randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
@@ -23,10 +25,9 @@ const IGNORING_MISSING = ignoring((failure) => hasCode(failure, 'ENOENT'));
 
 export class DirectoryStore implements ObjectStore {
   readonly #root: string;
-  /** Folders that exist durably. */
+  /** Folders that exist durably, unless a write has failed since. */
   readonly #folders = new Set<string>();
 
-  /** The directory need not exist. */
   constructor(root: string) {
     this.#root = resolve(root);
   }
@@ -85,6 +86,7 @@ export class DirectoryStore implements ObjectStore {
       await writeSynced(partial, content);
       await place(partial);
     } catch (failure) {
+      this.#folders.clear();
       await unlink(partial).catch(IGNORING_MISSING);
       throw failure;
     }
@@ -94,9 +96,11 @@ export class DirectoryStore implements ObjectStore {
   /** With its parents, durably: another process may have made it a moment ago. */
   async #makeFolder(path: string): Promise<void> {
     if (this.#folders.has(path)) return;
-    const first = (await mkdir(path, { recursive: true })) ?? path;
-    const top = Math.min(first.length, this.#root.length + 1);
-    for (let at = path; at.length >= top; at = dirname(at)) await syncDirectory(dirname(at));
+    if ((await stat(this.#root).catch(IGNORING_MISSING)) === undefined) {
+      throw new DatabaseError('unavailable', `directory ${this.#root} does not exist: make it, or mount its disk`);
+    }
+    await mkdir(path, { recursive: true });
+    for (let at = path; at !== this.#root; at = dirname(at)) await syncDirectory(dirname(at));
     this.#folders.add(path);
     await removeLeftovers(path);
   }

@@ -1,6 +1,6 @@
 // Goal: a running node archives what it commits, and continues after it was killed; the archive can be restored
 // although the node is lost. Method: a real process that is killed, and the command of an operator.
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { archiveAt } from '../../src/main/archive/archive-place.ts';
@@ -15,6 +15,7 @@ const POLL = { timeout: 50_000, interval: 100 };
 
 it('a node that is killed is restored from its archive, with everything that was archived', async () => {
   const dir = testDir();
+  mkdirSync(join(dir, 'archive'));
   const archive = `file://${dir}/archive`;
   const start = (): Promise<Member> => startMember(dir, 'old', undefined, [`--archive=${archive}`]);
 
@@ -48,6 +49,7 @@ it('a node that is killed is restored from its archive, with everything that was
 it('API keys of a node that is lost are valid on the restored one', async () => {
   const dir = testDir();
   const archive = join(dir, 'archive');
+  mkdirSync(archive);
   const guarded = guardedSettings(dir);
   const old = await startOwnNode(join(dir, 'old'), [`--archive=file://${archive}`, ...guarded]);
   const api = new HttpClient(old.http);

@@ -1,7 +1,7 @@
 // Goal: an archive of a stopped node becomes a new cluster with everything that was acknowledged, at any revision, and
 // with the same hashes; the old node continues, and so does its archive; the new one accepts writes. Method: real
 // processes, the commands of an operator, and more than a segment of events.
-import { readdirSync } from 'node:fs';
+import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { factsAt, idsAt, type Member, startMember } from '../support/cluster-member.ts';
@@ -35,6 +35,7 @@ function succeed(...args: readonly string[]): string {
 it('a new cluster continues from the archive of a stopped node', { timeout: 600_000 }, async () => {
   const dir = testDir();
   const archive = join(dir, 'archive');
+  mkdirSync(archive);
   const backup = (): string => succeed('backup', `--data-dir=${join(dir, 'old')}`, `--to=${archive}`);
   const restore = (name: string, ...point: readonly string[]): string =>
     succeed('restore', `--data-dir=${join(dir, name)}`, `--from=${archive}`, ...point);

@@ -7,6 +7,7 @@ import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { resolve } from 'node:path';
 import { PYTHONPATH } from './archive/s3-server.ts';
+import { DUCKDB, DUCKDB_VERSION } from './duckdb.ts';
 
 interface Tool {
   /** A small use of the tool: an installed tool may still not be allowed to work. */
@@ -14,7 +15,18 @@ interface Tool {
   readonly advice: string;
 }
 
-type ToolName = 'strace' | 'script' | 'unshare' | 'nsenter' | 'chromium' | 'kube' | 'nft' | 'runc' | 'apt-get' | 'moto';
+type ToolName =
+  | 'strace'
+  | 'script'
+  | 'unshare'
+  | 'nsenter'
+  | 'chromium'
+  | 'kube'
+  | 'nft'
+  | 'runc'
+  | 'apt-get'
+  | 'moto'
+  | 'duckdb';
 
 const KUBE = resolve(import.meta.dirname, '../../scripts/kube/prepare.ts');
 
@@ -75,6 +87,10 @@ const TOOLS: Readonly<Record<ToolName, Tool>> = {
   moto: {
     trial: ['env', `PYTHONPATH=${PYTHONPATH}`, 'python3', '-c', 'import moto.server'],
     advice: `python3 -m pip install --target ${PYTHONPATH} 'moto[s3]==5.2.5' flask flask-cors installs it`,
+  },
+  duckdb: {
+    trial: ['env', `PYTHONPATH=${DUCKDB}`, 'python3', '-c', 'import duckdb'],
+    advice: `python3 -m pip install --target ${DUCKDB} duckdb==${DUCKDB_VERSION} installs it`,
   },
   nft: {
     trial: ['unshare', '--net', '--mount', 'nft', 'add', 'table', 'ip', 'cairn'],

@@ -90,6 +90,15 @@ export class ArchivedHistory {
   }
 }
 
+/** A history of some segments, and of more records than there are manifests that retention keeps in any case. */
+export function longHistory(): ArchivedHistory {
+  const history = new ArchivedHistory(4_000);
+  for (let index = 0; index < 240; index++) {
+    history.append({ bytes: 20 + ((index * 37) % 50), isTransaction: index % 4 !== 1, afterMs: index % 3 });
+  }
+  return history;
+}
+
 /** A node that has applied the first records of a history. */
 export class ArchivingNode implements ArchiveSource {
   applied = 0;

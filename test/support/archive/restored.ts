@@ -1,10 +1,10 @@
-// Restores from a store in memory, and what manifests say, read without the code under test.
-import { type ArchiveFault, openArchive, planRestore, type RestorePoint, readObject } from '#archive';
+// Restores from a store, and what manifests in memory say, read without the code under test.
+import { type ArchiveFault, type ObjectStore, openArchive, planRestore, type RestorePoint, readObject } from '#archive';
 import { DATABASE, newHash, SEGMENT_HEADER } from './archived-history.ts';
 import type { SimulatedStore } from './simulated-store.ts';
 
 /** The records in the objects of the plan, from position 0 on. */
-export async function restored(store: SimulatedStore, point: RestorePoint): Promise<Uint8Array> {
+export async function restored(store: ObjectStore, point: RestorePoint): Promise<Uint8Array> {
   const ports = { store, newHash };
   const { objects } = planRestore(await openArchive(ports, DATABASE.id), DATABASE.id, point);
   const parts: Uint8Array[] = [];
@@ -15,7 +15,7 @@ export async function restored(store: SimulatedStore, point: RestorePoint): Prom
   return Buffer.concat(parts);
 }
 
-export async function restoredOrFault(store: SimulatedStore, point: RestorePoint): Promise<Uint8Array | ArchiveFault> {
+export async function restoredOrFault(store: ObjectStore, point: RestorePoint): Promise<Uint8Array | ArchiveFault> {
   return restored(store, point).catch((failure: ArchiveFault) => failure);
 }
 

@@ -6,7 +6,7 @@ import { ArchiveFault, Archiver, type ArchiveSource } from '#archive';
 import { tailsToKeep } from '../../../src/archive/archiver.ts';
 import { ArchivedHistory, ArchivingNode, newHash } from '../../support/archive/archived-history.ts';
 import { manifestsIn, recordsOf } from '../../support/archive/restored.ts';
-import { SimulatedStore } from '../../support/archive/simulated-store.ts';
+import { SimulatedStore, StoreFailure } from '../../support/archive/simulated-store.ts';
 
 let store: SimulatedStore;
 let history: ArchivedHistory;
@@ -49,7 +49,7 @@ describe('a round', () => {
     expect(calls).toEqual([]);
   });
 
-  it('opens the archive again after a long time, before it writes', async () => {
+  it.each([3_600_000, -1])('opens the archive again when its clock has moved by %i ms', async (movedMs) => {
     append(100);
     const one = archiver();
     await one.round();
@@ -57,11 +57,24 @@ describe('a round', () => {
     const other = archiver();
     await other.round();
     append(100);
-    nowMs += 3_600_000;
+    nowMs += movedMs;
     calls = [];
     expect(await one.round()).toBe('archived');
     expect(calls[0]).toContain('list');
     expect(manifestsIn(store).map(({ basis }) => basis?.number)).toEqual([undefined, 1, 2]);
+  });
+
+  it('opens the archive again after a failure, and begins with the first segment when the store is empty', async () => {
+    append(1_000, 1_000, 50);
+    const one = archiver();
+    await one.round();
+    append(50);
+    store.disturbance = { fault: () => 'refused', delay: async () => {}, age: () => 0 };
+    await expect(one.round()).rejects.toThrow(StoreFailure);
+    store.objects.clear();
+    store.disturbance = undefined;
+    expect(await one.round()).toBe('archived');
+    expect(manifestsIn(store).map((manifest) => recordsOf(store, manifest).length)).toEqual([2_100]);
   });
 
   it('is overtaken by another archiver, and continues from its manifest', async () => {
@@ -91,6 +104,24 @@ describe('a round', () => {
     expect(refused).toBeInstanceOf(ArchiveFault);
     expect(String(refused)).toMatch(
       /manifests\/000000000001 .* the chain hash of revision 2 is \w{64} in it, and \w{64}/,
+    );
+  });
+
+  it('refuses a history that differs in control records only, and waits while it has fewer of them', async () => {
+    append(100);
+    await archiver().round();
+    history.append({ bytes: 50, isTransaction: false, afterMs: 0 });
+    node.applied = history.count;
+    await archiver().round();
+    const lagging = new ArchivingNode(history);
+    lagging.applied = 1;
+    expect(await archiver(lagging).round()).toBe('waiting');
+    const other = new ArchivedHistory(1_000);
+    for (const bytes of [100, 60, 100]) other.append({ bytes, isTransaction: bytes !== 60, afterMs: 1 });
+    const stranger = new ArchivingNode(other);
+    stranger.applied = 3;
+    await expect(archiver(stranger).round()).rejects.toThrow(
+      /manifests\/000000000002 .* the SHA-256 of the records up to 150 is \w{64} in it, and \w{64} on this node/,
     );
   });
 

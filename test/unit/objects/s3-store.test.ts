@@ -20,7 +20,7 @@ function open(prefix = `store-${stores++}/`, bucket = BUCKET): ObjectStore {
 }
 
 describe.skipIf(lacksTool('moto'))('a bucket', () => {
-  beforeAll(async () => useS3(await startS3(BUCKET)));
+  beforeAll(async () => useS3((await startS3(BUCKET)).url));
 
   objectStoreConformance(open);
 

@@ -53,12 +53,15 @@ export function restoreCommand(args: readonly string[], ports: CommandPorts): Pr
 }
 
 const NO_CATALOGS: ReadonlyMap<string, ArchivedCatalog> = new Map();
+const NO_CATALOG =
+  'cairn restore: the archive has no catalog: all its databases are restored, also deleted ones, without API keys\n';
 
 async function restore(given: Given, point: RestorePoint, ports: CommandPorts): Promise<number> {
   const archive = await archiveAt(given.from);
   const all = await findArchives(archive, given.database ?? []);
   const catalogs = given.database === undefined ? await catalogsIn(archive) : NO_CATALOGS;
   const catalog = catalogToRestore(catalogs, all, given.cluster);
+  if (catalog === undefined && given.database === undefined) ports.err(NO_CATALOG);
   const held =
     catalog && new Map(catalog.databases.map(({ databaseId, name }): [string, string] => [databaseId, name]));
   const found = held === undefined ? all : all.filter(({ databaseId }) => held.has(databaseId));

@@ -1,7 +1,7 @@
 // Goal: the thread archives the databases that this node leads at the moment and no others, and the catalog if it leads
 // that; what fails is counted, noted once, and repeated.
 // Method: the real thread over a real store; the test decides who leads.
-import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { CATALOG_GROUP, type GroupId, toRevision } from '#base';
@@ -61,6 +61,7 @@ it('archives what this node leads, after failures too', async () => {
   expect(await shown()).toMatch(/^cairn_archive_lag_bytes{database="shop"} [1-9]/m);
 
   rmSync(archive);
+  mkdirSync(archive);
   await expect.poll(() => lines[1], POLL).toBe('archive-recovered {"database":"shop"}');
   const archived = (): readonly string[] => readdirSync(join(archive, 'databases'));
   const catalogs = async (): Promise<unknown> => [...(await catalogsIn(await archiveAt(archive)))];

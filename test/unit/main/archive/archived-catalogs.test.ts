@@ -3,6 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { type ArchivePorts, CatalogArchiver } from '#archive';
 import { toDatabaseId } from '#base';
+import type { ApiKey } from '#model';
 import { type ArchivedCatalog, catalogsIn, encodeCatalog } from '../../../../src/main/archive/archived-catalogs.ts';
 import { DATABASE, newHash } from '../../../support/archive/archived-history.ts';
 import { SimulatedStore, StoreFailure } from '../../../support/archive/simulated-store.ts';
@@ -13,6 +14,17 @@ const CATALOG: ArchivedCatalog = {
   revision: 3,
   databases: [{ databaseId: toDatabaseId(DATABASE.id), name: 'shop' }],
   keys: [],
+};
+
+const KEY: ApiKey = {
+  id: '0'.repeat(16),
+  name: 'of the shop',
+  createdBy: 'bootstrap',
+  version: 1,
+  grants: [{ role: 'admin', databases: 'shop-*', databasesMax: 3 }],
+  createdAtMs: 1_700_000_000_000,
+  expiresAtMs: undefined,
+  secrets: [{ hash: new Uint8Array(32).fill(7), createdAtMs: 1_700_000_000_000, expiresAtMs: undefined }],
 };
 
 function archived(catalog: () => Uint8Array | undefined): {
@@ -35,7 +47,7 @@ describe('a catalog in an archive', () => {
   });
 
   it('is refused when any bit of it is changed, or it is cut', async () => {
-    const catalog = encodeCatalog(CATALOG);
+    const catalog = encodeCatalog({ ...CATALOG, keys: [KEY] });
     const { store, ports, archiver } = archived(() => catalog);
     await archiver.round();
     const whole = store.objects.get(NAME) ?? new Uint8Array(0);

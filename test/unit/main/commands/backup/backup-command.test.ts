@@ -106,6 +106,7 @@ let archive: string;
 beforeEach(() => {
   dir = testDir();
   archive = join(dir, 'archive');
+  mkdirSync(archive);
 });
 
 function backup(name: string): Promise<Ran> {
@@ -154,6 +155,16 @@ describe('cairn backup and cairn restore', () => {
     expect(await keysIn('again')).toHaveLength(2);
   });
 
+  it('restore all databases, and say that there is no catalog, when it is missing', async () => {
+    await node(join(dir, 'old'), TEXTS, TEXTS.length, [keep(keyOf(1))]);
+    await backup('old');
+    rmSync(join(archive, 'catalogs'), { recursive: true });
+    const done = await restore('new');
+    const missing = 'the archive has no catalog: all its databases are restored, also deleted ones, without API keys\n';
+    expect(done).toMatchObject({ code: 0, err: `cairn restore: ${missing}` });
+    expect(done.out).toMatch(/^shop .*\nempty .*\n0 API keys/m);
+  });
+
   it('restore the databases that the cluster has, and not those that it has deleted', async () => {
     await node(join(dir, 'old'), TEXTS);
     await backup('old');
@@ -197,7 +208,7 @@ describe('cairn backup and cairn restore', () => {
   it('restore a restored database again, from an archive of its own', async () => {
     await node(join(dir, 'old'), TEXTS);
     await backup('old');
-    await restore('second', '--database', 'shop');
+    expect((await restore('second', '--database', 'shop')).err).toBe('');
     const second = await held(join(dir, 'second'));
     expect((await backup('second')).code).toBe(0);
     expect((await restore('third', '--database', 'shop')).err).toMatch(/shop means several instances; name one by/);

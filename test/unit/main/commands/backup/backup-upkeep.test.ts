@@ -1,12 +1,14 @@
 // Goal: an archive is verified by restoring it, and each object that cannot be used is named; it is pruned while its
 // newest backup is whole. Method: the commands over real archives; damage of each kind.
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { Archiver, type Manifest } from '#archive';
-import { replicaOf, toNodeId } from '#base';
+import { Archiver, CatalogArchiver, type Manifest } from '#archive';
+import { replicaOf, toDatabaseId, toNodeId, uuidv7 } from '#base';
+import { nativeRandom } from '#cluster';
 import { DirectoryStore } from '#objects';
 import { decodeManifest, encodeManifest } from '../../../../../src/archive/manifest.ts';
+import { encodeCatalog } from '../../../../../src/main/archive/archived-catalogs.ts';
 import { backupCommand } from '../../../../../src/main/commands/backup/backup-command.ts';
 import { ArchivedHistory, ArchivingNode, DATABASE, newHash } from '../../../../support/archive/archived-history.ts';
 import {
@@ -28,6 +30,7 @@ let archive: string;
 beforeEach(() => {
   dir = testDir();
   archive = join(dir, 'archive');
+  mkdirSync(archive);
 });
 
 interface Ran {
@@ -102,7 +105,25 @@ describe('cairn backup verify', () => {
     ]);
     rmSync(later);
     rmSync(join(archive, MANIFEST));
-    expect(await run('verify', '--from', archive)).toMatchObject({ code: 0, out: expect.not.stringContaining('shop') });
+    expect(await run('verify', '--from', archive)).toMatchObject({
+      code: 1,
+      out: expect.not.stringContaining('shop'),
+      err: `cairn backup verify: nothing of shop (${idOf(1)}) is in the archive\n`,
+    });
+  });
+
+  it('names a database of which nothing is archived, unless it is new', async () => {
+    await archived();
+    const databases = [
+      { name: 'lost', databaseId: idOf(4) },
+      { name: 'new', databaseId: toDatabaseId(uuidv7(Date.now(), nativeRandom)) },
+    ];
+    const catalog = encodeCatalog({ revision: 9, databases, keys: [] });
+    const ports = { store: new DirectoryStore(archive), newHash, cluster: 'other', node: 1, catalog: () => catalog };
+    await new CatalogArchiver(ports).round();
+    const { code, err } = await run('verify', '--from', archive);
+    expect([code, err]).toEqual([1, `cairn backup verify: nothing of lost (${idOf(4)}) is in the archive\n`]);
+    expect((await run('verify', '--from', archive, '--database', 'shop')).code).toBe(0);
   });
 
   it('names a damaged catalog', async () => {
