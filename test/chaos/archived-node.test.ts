@@ -34,6 +34,7 @@ it('a node that is killed is restored from its archive, with everything that was
   const again = await start();
   await writeAt(again, 'shop', 'c', POLL);
   await expect.poll(() => archived(dir, 'shop'), POLL).toBe(3);
+  await expect.poll(() => existsSync(join(dir, 'archive/catalogs')), POLL).toBe(true);
   const facts = await factsAt(again, 'shop', 3);
   again.process.kill('SIGKILL');
   await again.process.ended;
