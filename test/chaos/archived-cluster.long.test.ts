@@ -1,7 +1,7 @@
-// Goal: a cluster archives in a bucket of S3 whose calls fail, are slow and list what was, while its leader is killed or
-// paused and clients write; it is restored elsewhere meanwhile; it is lost, and the archive has all that it says it has,
-// with the same hashes. Method: three real processes, a real server with the API of S3, and the command of an operator.
-// `TEST_RUNS=50` kills a hundred leaders.
+// Goal: a cluster archives in a bucket of S3 whose calls fail, are slow and list what was, while its leader is killed
+// or paused and clients write; it is restored elsewhere meanwhile; it is lost, and the archive has all that it says it
+// has, with the same hashes. Method: three real processes, a real server with the API of S3, and the command of an
+// operator. `TEST_RUNS=50` kills a hundred leaders.
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { restoreCommand } from '../../src/main/commands/backup/restore-command.ts';

@@ -1,5 +1,5 @@
-// Goal: a real archive, with a sealed segment, tails and API keys, is cut or damaged anywhere: a restore gives the exact
-// history and all keys, or names the object (X5). Method: every object is removed, emptied and cut; 200 bytes are
+// Goal: a real archive, with a sealed segment, tails and API keys, is cut or damaged anywhere: a restore gives the
+// exact history and all keys, or names the object (X5). Method: every object is removed, emptied and cut; 200 bytes are
 // changed, as many in each object; the command of an operator runs on each of these archives.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -80,14 +80,13 @@ export class ArchivedCluster {
   }
 
   async untilArchived(): Promise<void> {
-    await expect.poll(() => this.#archived(), POLL).toBe(this.ids.length);
+    await untilIs(() => this.#archived(), this.ids.length);
   }
 
   /** Stops the leader by a signal, writes, and continues with the leader. */
   async without(signal: 'SIGKILL' | 'SIGSTOP'): Promise<void> {
     await this.write(1);
-    await expect.poll(() => leaderAt(this.any.process.peer), POLL).toBeDefined();
-    const leader = (await leaderAt(this.any.process.peer)) ?? 0;
+    const leader = await untilLed(this.any.process.peer);
     const stopped = this.members.get(leader);
     this.members.delete(leader);
     stopped?.process.kill(signal);
@@ -106,7 +105,7 @@ export class ArchivedCluster {
   }
 
   async #untilWhole(): Promise<void> {
-    await expect.poll(() => holdersAt(this.any.process.peer), POLL).toBe('1,2,3');
+    await untilIs(() => holdersAt(this.any.process.peer), '1,2,3');
   }
 
   /** The last archived revision. */
@@ -118,9 +117,16 @@ export class ArchivedCluster {
   }
 }
 
+async function untilIs<Value>(read: () => Promise<Value>, value: Value): Promise<void> {
+  await expect.poll(read, POLL).toBe(value);
+}
+
 /** Number of the node that leads the database. */
-async function leaderAt(peer: string): Promise<number | undefined> {
-  return (await describedAt(peer))?.databases[0]?.leader;
+async function untilLed(peer: string): Promise<number> {
+  let leader: number | undefined;
+  const read = async (): Promise<number | undefined> => (leader = (await describedAt(peer))?.databases[0]?.leader);
+  await expect.poll(read, POLL).toBeDefined();
+  return leader ?? 0;
 }
 
 /** When the last round began that archived everything, in milliseconds since 1970. */

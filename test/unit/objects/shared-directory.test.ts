@@ -67,10 +67,10 @@ it('two processes archive in one directory while it is pruned', async () => {
   const store = new DirectoryStore(directory);
   const { bytes } = longHistory();
   const archivers = await Promise.all(['one', 'two'].map((writer) => archiving(directory, writer)));
-  let isDone = false;
-  const ended = Promise.all(archivers.map((each) => each.ended)).finally(() => (isDone = true));
+  const state = { isDone: false };
+  const ended = Promise.all(archivers.map((each) => each.ended)).finally(() => (state.isDone = true));
   for (const { begin } of archivers) begin();
-  while (!isDone) {
+  while (!state.isDone) {
     const { newest } = await openArchive({ store, newHash }, DATABASE.id);
     if (newest === undefined) continue;
     expect(await prune(directory)).toBe('0');
