@@ -110,8 +110,8 @@ it('a log whose process dies continues after any number of consecutive crashes',
 });
 
 /**
- * Runs the workload and calls `crash` before each change of the disk, with the expected recovery at that point. Returns
- * how many files of segments became spares.
+ * Runs the workload and calls `crash` before each change of the disk, with the expected recovery at that point.
+ * Returns the number of segments whose files became spares.
  */
 async function run(workload: Workload, crash: (disk: MemoryDisk, expected: Expected) => void): Promise<number> {
   const draw = seededDraw(workload.seed);
