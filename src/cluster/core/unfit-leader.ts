@@ -55,8 +55,10 @@ export class UnfitLeader {
     const isStalled = this.#isStalled(nowMs);
     const isUnable = isStalled || refusesWrites();
     // A replica with a damaged history still votes, and acknowledges entries.
-    const groups = isUnable ? [...led()] : damaged().filter(owesState);
-    if (groups.length === 0) return this.#attempts.clear();
+    const hurt = isUnable ? [] : damaged();
+    // Not when it leads nothing for a moment: the next transfer must not go to the same voter.
+    if (!isUnable && hurt.length === 0) return this.#attempts.clear();
+    const groups = isUnable ? led() : hurt.filter(owesState);
     if (isStalled && isGap) return;
     const isExcluded = isStalled ? isLeaving : isUnfit;
     for (const group of groups) {
