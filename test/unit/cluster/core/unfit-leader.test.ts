@@ -1,5 +1,5 @@
-// Goal: a node whose log cannot write to its disk transfers groups that others can lead, to a different voter each time,
-// and keeps the leadership of the rest (C29, C38). Method: nodes over a network in memory, one of them unfit.
+// Goal: a node whose log cannot write to its disk transfers groups that others can lead, to a different voter each
+// time, and keeps the leadership of the rest (C29, C38). Method: nodes over a network in memory, one of them unfit.
 import { expect, it } from 'vitest';
 import { shopOnThree } from '../../../support/cluster/kept-world.ts';
 
